@@ -1,0 +1,75 @@
+package audit
+
+// Type names what happened. Agents see those that Feed names; the owner sees
+// all of them.
+type Type string
+
+// The types of event.
+const (
+	NodeStarted        Type = "node.started"
+	OwnerCreated       Type = "owner.created"
+	OwnerPasswordSet   Type = "owner.password_set"
+	OwnerAuthFailed    Type = "owner.auth_failed"
+	AgentCreated       Type = "agent.created"
+	AgentModeChanged   Type = "agent.mode_changed"
+	AgentStatusChanged Type = "agent.status_changed"
+	AgentKeyChanged    Type = "agent.key_changed"
+	GrantSet           Type = "grant.set"
+	GrantRemoved       Type = "grant.removed"
+
+	PolicyDecided Type = "policy.decided"
+
+	ConnectionRequested  Type = "connection.requested" // asked for by us
+	ConnectionLookedUp   Type = "connection.looked_up" // a card was fetched from a host
+	ConnectionReceived   Type = "connection.received"  // a request came in
+	ConnectionAccepted   Type = "connection.accepted"  // by our owner
+	ConnectionActive     Type = "connection.active"    // both owners agreed
+	ConnectionRejected   Type = "connection.rejected"
+	ConnectionRevoked    Type = "connection.revoked"
+	ConnectionKeyChanged Type = "connection.key_changed"
+	ConnectionSettings   Type = "connection.settings"
+	InvitationCreated    Type = "invitation.created"
+	InvitationUsed       Type = "invitation.used"
+
+	MessageQueued    Type = "message.queued"
+	MessageHeld      Type = "message.held"
+	MessageDelivered Type = "message.delivered"
+	MessageReceived  Type = "message.received"
+	MessageRejected  Type = "message.rejected" // by the peer, or by our owner
+	MessageFailed    Type = "message.failed"
+
+	TaskStarted         Type = "task.started"
+	TaskProposed        Type = "task.proposed"
+	TaskResponded       Type = "task.responded"
+	TaskAgreed          Type = "task.agreed"
+	TaskConfirmed       Type = "task.confirmed"
+	TaskCancelled       Type = "task.cancelled"
+	TaskExpired         Type = "task.expired"
+	TaskVoided          Type = "task.message_voided"
+	TaskMessageRejected Type = "task.message_rejected"
+	TaskDisagreement    Type = "task.disagreement"
+	TaskOutOfStep       Type = "task.out_of_step"
+	TaskConfirmFailed   Type = "task.confirm_failed"
+
+	ApprovalRequested Type = "approval.requested"
+	ApprovalApproved  Type = "approval.approved"
+	ApprovalRejected  Type = "approval.rejected"
+	ApprovalExpired   Type = "approval.expired"
+	ApprovalConsumed  Type = "approval.consumed"
+
+	ActionReserved Type = "action.reserved"
+	ActionExecuted Type = "action.executed"
+	ActionFailed   Type = "action.failed"
+	ActionUnknown  Type = "action.unknown"
+)
+
+// Feed lists the types that an agent sees of what concerns it.
+var Feed = []Type{
+	AgentModeChanged, AgentStatusChanged, GrantSet, GrantRemoved,
+	ConnectionRequested, ConnectionReceived, ConnectionAccepted, ConnectionActive, ConnectionRejected, ConnectionRevoked, ConnectionKeyChanged,
+	MessageQueued, MessageHeld, MessageDelivered, MessageReceived, MessageRejected, MessageFailed,
+	TaskStarted, TaskProposed, TaskResponded, TaskAgreed, TaskConfirmed, TaskCancelled, TaskExpired, TaskVoided, TaskMessageRejected,
+	TaskDisagreement, TaskOutOfStep, TaskConfirmFailed,
+	ApprovalRequested, ApprovalApproved, ApprovalRejected, ApprovalExpired, ApprovalConsumed,
+	ActionReserved, ActionExecuted, ActionFailed, ActionUnknown,
+}
