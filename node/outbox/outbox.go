@@ -5,7 +5,6 @@
 package outbox
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"agentlink/node"
@@ -65,11 +64,11 @@ type Store interface {
 
 // Pause is how long to wait after the given number of attempts: doubling from
 // FirstPause to MaxPause, with up to a quarter taken off so that peers are not
-// all met at once.
-func Pause(attempts int) time.Duration {
+// all met at once. jitter is a random number in [0, 1).
+func Pause(attempts int, jitter float64) time.Duration {
 	pause := MaxPause
 	if attempts < 11 {
 		pause = min(MaxPause, FirstPause<<max(0, attempts-1))
 	}
-	return pause - rand.N(pause/4+1)
+	return pause - time.Duration(jitter*float64(pause)/4)
 }
