@@ -1,0 +1,171 @@
+package seal
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// The file of a master key holds one line, masterPrefix and 43 characters of
+// base64url. With a passphrase the file is an age file whose content is that line.
+const (
+	masterPrefix  = "agentlink-master-key-1:"
+	ageFirstLine  = "age-encryption.org/v1\n"
+	maxMasterFile = 4 << 10
+)
+
+// The cost of a passphrase, as log2 of scrypt's N: 17 takes 128 MiB and about half
+// a second at each start. Files that were protected elsewhere may ask for eight
+// times that.
+const (
+	workFactor    = 17
+	maxWorkFactor = 20
+)
+
+// CreateMaster makes a master key and writes it to a new file with mode 0600,
+// protected by the passphrase unless that is empty. A file that exists is never
+// touched.
+func CreateMaster(path string, passphrase []byte) (Master, error) {
+	master := NewMaster()
+	content, err := master.marshal(passphrase)
+	if err != nil {
+		return Master{}, err
+	}
+	if err := writeNew(path, content); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return Master{}, fmt.Errorf("there is already a master key at %s", path)
+		}
+		return Master{}, fmt.Errorf("the master key cannot be written: %w", err)
+	}
+	return master, nil
+}
+
+// LoadMaster reads the master key of a file. passphrase is called only where the
+// file is protected by one; it may be nil. Every error is one sentence for the
+// person who starts the node.
+func LoadMaster(path string, passphrase func() ([]byte, error)) (Master, error) {
+	content, err := readPrivate(path)
+	if err != nil {
+		return Master{}, err
+	}
+	if bytes.HasPrefix(content, []byte(ageFirstLine)) {
+		if content, err = withPassphrase(path, content, passphrase); err != nil {
+			return Master{}, err
+		}
+	}
+	master, ok := parseMaster(string(content))
+	if !ok {
+		return Master{}, fmt.Errorf("the file %s holds no master key", path)
+	}
+	return master, nil
+}
+
+func (m Master) marshal(passphrase []byte) ([]byte, error) {
+	line := []byte(masterPrefix + base64.RawURLEncoding.EncodeToString(m.key) + "\n")
+	if len(passphrase) == 0 {
+		return line, nil
+	}
+	recipient, err := age.NewScryptRecipient(string(passphrase))
+	if err != nil {
+		return nil, fmt.Errorf("protect the master key: %w", err)
+	}
+	recipient.SetWorkFactor(workFactor)
+	defer debug.FreeOSMemory()
+	return encrypt(recipient, line)
+}
+
+func parseMaster(text string) (Master, bool) {
+	encoded, found := strings.CutPrefix(strings.TrimSuffix(text, "\n"), masterPrefix)
+	if !found || len(encoded) != base64.RawURLEncoding.EncodedLen(masterSize) {
+		return Master{}, false
+	}
+	key, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if err != nil || len(key) != masterSize {
+		return Master{}, false
+	}
+	return Master{key: key}, true
+}
+
+func withPassphrase(path string, sealed []byte, passphrase func() ([]byte, error)) ([]byte, error) {
+	if passphrase == nil {
+		return nil, fmt.Errorf("the master key %s is protected by a passphrase, and none was given", path)
+	}
+	secret, err := passphrase()
+	if err != nil {
+		return nil, fmt.Errorf("the passphrase of the master key cannot be read: %w", err)
+	}
+	identity, err := age.NewScryptIdentity(string(secret))
+	if err != nil {
+		return nil, fmt.Errorf("the passphrase of the master key %s is empty", path)
+	}
+	identity.SetMaxWorkFactor(maxWorkFactor)
+	defer debug.FreeOSMemory() // scrypt's memory would otherwise stay for minutes
+	line, err := decrypt(identity, sealed, maxMasterFile)
+	if err != nil {
+		return nil, fmt.Errorf("the passphrase does not open the master key %s", path)
+	}
+	return line, nil
+}
+
+// readPrivate reads a regular file that nobody but its user can read. The mode
+// is asked of the open file, so that it cannot be another one by then.
+func readPrivate(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no master key at %s: run agentlink init, or name the file with AGENTLINK_MASTER_KEY_FILE", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the master key cannot be read: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("the master key cannot be read: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the master key %s is not a regular file", path)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read the master key %s: run chmod 600 on it", path)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxMasterFile+1))
+	if err != nil || len(content) > maxMasterFile {
+		return nil, fmt.Errorf("the file %s holds no master key", path)
+	}
+	return content, nil
+}
+
+// writeNew writes a file that must not exist yet, and returns once file and
+// name are on the disk. What it began and could not finish it removes.
+func writeNew(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Chmod(0o600), file.Sync(), file.Close())
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
