@@ -1,0 +1,105 @@
+// Package owner holds the one person whom a node belongs to, and the password
+// with which decisions and changes of rules are confirmed.
+package owner
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"agentlink/node"
+	"agentlink/node/audit"
+)
+
+// Owner is the person whom the node belongs to.
+type Owner struct {
+	ID        string
+	Name      string // sealed at rest
+	CreatedAt time.Time
+}
+
+// Store keeps the owner. Every guess at the password is a row, so that the limit
+// holds for all replicas together and over restarts.
+type Store interface {
+	// InsertOwner stores the node's owner. It does nothing and gives false where
+	// there is one already.
+	InsertOwner(tx node.Tx, owner Owner, passwordHash string) (bool, error)
+	// Owner gives the owner. Code: not_found where there is none.
+	Owner(tx node.Tx) (Owner, error)
+	// LockOwner gives the owner and the password's hash, and keeps other
+	// transactions from LockOwner until this one ends. Code: not_found.
+	LockOwner(tx node.Tx) (owner Owner, passwordHash string, err error)
+	// SetOwnerPassword replaces the hash. Code: not_found.
+	SetOwnerPassword(tx node.Tx, ownerID, passwordHash string) error
+
+	// InsertPasswordGuess counts a guess.
+	InsertPasswordGuess(tx node.Tx, id string, at time.Time) error
+	// DeletePasswordGuess forgets a guess that was right.
+	DeletePasswordGuess(tx node.Tx, id string) error
+	// PasswordGuesses forgets the guesses of since and before, and gives the
+	// number of the later ones and the time of the oldest of these.
+	PasswordGuesses(tx node.Tx, since time.Time) (count int, oldest time.Time, err error)
+}
+
+// Service is what can be done about the owner.
+type Service struct {
+	db    node.DB
+	store Store
+	log   *audit.Log
+	ids   node.IDs
+	// checking has room for one check of a password.
+	checking chan struct{}
+}
+
+// New makes the service.
+func New(db node.DB, store Store, log *audit.Log, ids node.IDs) *Service {
+	return &Service{db: db, store: store, log: log, ids: ids, checking: make(chan struct{}, 1)}
+}
+
+// MaxNameChars is how long an owner's name is at most.
+const MaxNameChars = 120
+
+// Create makes the node's only owner. Codes: bad_request, conflict where there
+// is one already.
+func (s *Service) Create(tx node.Tx, actor node.Actor, name string, password Password) (Owner, error) {
+	if err := checkName(name); err != nil {
+		return Owner{}, err
+	}
+	owner := Owner{ID: s.ids.New(), Name: name, CreatedAt: tx.Now()}
+	inserted, err := s.store.InsertOwner(tx, owner, password.phc)
+	if err != nil {
+		return Owner{}, err
+	}
+	if !inserted {
+		return Owner{}, node.ConflictFor(node.ReasonBadState, "The node has an owner already.")
+	}
+	actor.OwnerID = owner.ID
+	_, err = s.log.Append(tx, audit.Event{Type: audit.OwnerCreated, Actor: actor, Subject: owner.ID})
+	return owner, err
+}
+
+func checkName(name string) error {
+	if strings.TrimSpace(name) == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > MaxNameChars {
+		return node.BadFields(node.Field{Field: "name", Problem: fmt.Sprintf("must have 1 to %d characters", MaxNameChars)})
+	}
+	return nil
+}
+
+// Owner gives the node's owner. Code: not_found before Create.
+func (s *Service) Owner(tx node.Tx) (Owner, error) { return s.store.Owner(tx) }
+
+// SetPassword replaces the password. Whether the caller may do so is for the
+// caller to check (CheckPassword with the old one). Code: not_found.
+func (s *Service) SetPassword(tx node.Tx, actor node.Actor, password Password) error {
+	owner, _, err := s.store.LockOwner(tx)
+	if err != nil {
+		return err
+	}
+	if err := s.store.SetOwnerPassword(tx, owner.ID, password.phc); err != nil {
+		return err
+	}
+	actor.OwnerID = owner.ID
+	_, err = s.log.Append(tx, audit.Event{Type: audit.OwnerPasswordSet, Actor: actor, Subject: owner.ID})
+	return err
+}
