@@ -1,0 +1,95 @@
+# Everything that is done to this repository. `make test` is all of the checks.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+GO       ?= go
+SEEDS    ?= 2000 # of the simulation of two nodes
+FUZZTIME ?= 5s   # for each fuzz target
+RACETIME ?= 30m  # limit of the tests of one package with -race
+
+# The linter is fetched and built by Go itself, at this version.
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+.PHONY: test
+test: packages check ## all of it: checks, tests on both databases, simulation, fuzzing
+	@trap '.ci/postgres stop' EXIT; \
+	database=$$(.ci/postgres start); eval "$$database"; \
+	export AGENTLINK_REQUIRE_POSTGRES=1; \
+	$(MAKE) race; \
+	$(MAKE) oracle; \
+	$(MAKE) sim; \
+	$(MAKE) fuzz; \
+	$(MAKE) compose
+
+.PHONY: packages
+packages: ## install the Debian packages that the tests need
+	@.ci/packages
+
+.PHONY: check
+check: format vet generated lint ## what can be said without running anything
+
+.PHONY: format
+format:
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## golangci-lint with .golangci.yml
+	$(GO) run $(GOLANGCI) run --timeout 20m ./...
+
+.PHONY: generate
+generate: ## write what is generated anew
+	$(GO) generate ./...
+
+.PHONY: generated
+generated: ## fail where what is generated is not what is committed
+	@state() { git status --porcelain -uall; git ls-files -com --exclude-standard -z | sort -zu | xargs -0r sha256sum 2>/dev/null || true; }; \
+	before=$$(state); $(GO) generate ./...; after=$$(state); \
+	if [ "$$before" != "$$after" ]; then echo "not what 'make generate' writes:"; diff <(echo "$$before") <(echo "$$after") || exit 1; fi
+
+.PHONY: race
+race: ## the Go and Rego tests with the race detector, on SQLite and where one is given on PostgreSQL
+	$(GO) test -race -timeout $(strip $(RACETIME)) ./...
+
+.PHONY: oracle
+oracle: ## the rules against an independent oracle, without the race detector, in full
+	$(GO) test -count=1 -timeout 15m ./policy/...
+
+.PHONY: sim
+sim: ## two nodes under drops, duplicates, reordering and crashes: make sim SEEDS=20000
+	AGENTLINK_SIM_SEEDS=$(strip $(SEEDS)) $(GO) test -count=1 -timeout 60m -run '^TestSimulation' ./node/simulation
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
+		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$$file"); do \
+			echo "$$(dirname "$$file") $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(strip $(FUZZTIME)) "$$(dirname "$$file")" </dev/null; \
+		done; \
+	done
+
+.PHONY: compose
+compose: ## docker-compose.yml through compose's own loader
+	cd node/composetest && $(GO) test -count=1 ./...
+
+.PHONY: bench
+bench: ## the figures: policy, start, memory, size
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+.PHONY: demo
+demo: ## two nodes settle a dinner in this terminal
+	$(GO) run ./node/cmd/agentlink demo
+
+.PHONY: build
+build: ## bin/agentlink, static and stripped
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/agentlink ./node/cmd/agentlink
