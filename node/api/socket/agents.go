@@ -1,0 +1,103 @@
+package socket
+
+import (
+	"time"
+
+	"agentlink/node"
+	"agentlink/policy"
+)
+
+// Agent is an agent as its owner sees it.
+type Agent struct {
+	ID        string        `json:"id"`
+	Handle    string        `json:"handle"`
+	Address   string        `json:"address"`
+	Name      string        `json:"name,omitempty"`
+	Mode      policy.Mode   `json:"mode"`
+	Status    policy.Status `json:"status"`
+	CreatedAt time.Time     `json:"createdAt"`
+	// Key is the agent's key: only where it was just made, and shown once.
+	Key string `json:"key,omitempty"`
+}
+
+// The commands about agents.
+const (
+	AgentCreate = "agent.create" // CreateAgent → Agent with Key
+	AgentList   = "agent.list"   // {} → []Agent
+	AgentMode   = "agent.mode"   // ChangeMode → Agent
+	AgentStatus = "agent.status" // ChangeStatus → Agent
+	AgentKey    = "agent.key"    // AgentRef → Agent with Key
+)
+
+// CreateAgent describes a new agent; Mode "" means assisted.
+type CreateAgent struct {
+	Handle string      `json:"handle"`
+	Name   string      `json:"name,omitempty"`
+	Mode   policy.Mode `json:"mode,omitempty"`
+}
+
+// AgentRef names an agent by handle or id; "" means the only one.
+type AgentRef struct {
+	Agent string `json:"agent,omitempty"`
+}
+
+// ChangeMode sets an agent's mode.
+type ChangeMode struct {
+	Agent string      `json:"agent,omitempty"`
+	Mode  policy.Mode `json:"mode"`
+}
+
+// ChangeStatus enables or disables an agent.
+type ChangeStatus struct {
+	Agent  string        `json:"agent,omitempty"`
+	Status policy.Status `json:"status"`
+}
+
+func (s *Server) agentCommands() {
+	decides(s, AgentCreate, func(tx node.Tx, actor node.Actor, r CreateAgent) (Agent, error) {
+		agent, key, err := s.Policy.CreateAgent(tx, actor, policy.NewAgent{Handle: r.Handle, Name: r.Name, Mode: r.Mode})
+		return s.agentView(agent, key), err
+	})
+	reads(s, AgentList, func(tx node.Tx, _ none) ([]Agent, error) {
+		agents, err := s.Policy.Agents(tx)
+		views := make([]Agent, len(agents))
+		for i, agent := range agents {
+			views[i] = s.agentView(agent, "")
+		}
+		return views, err
+	})
+	decides(s, AgentMode, func(tx node.Tx, actor node.Actor, r ChangeMode) (Agent, error) {
+		agent, err := s.agent(tx, r.Agent)
+		if err != nil {
+			return Agent{}, err
+		}
+		actor.AgentID = agent.ID
+		agent, err = s.Policy.SetMode(tx, actor, agent.ID, r.Mode)
+		return s.agentView(agent, ""), err
+	})
+	decides(s, AgentStatus, func(tx node.Tx, actor node.Actor, r ChangeStatus) (Agent, error) {
+		agent, err := s.agent(tx, r.Agent)
+		if err != nil {
+			return Agent{}, err
+		}
+		actor.AgentID = agent.ID
+		agent, err = s.Policy.SetStatus(tx, actor, agent.ID, r.Status)
+		return s.agentView(agent, ""), err
+	})
+	decides(s, AgentKey, func(tx node.Tx, actor node.Actor, r AgentRef) (Agent, error) {
+		agent, err := s.agent(tx, r.Agent)
+		if err != nil {
+			return Agent{}, err
+		}
+		actor.AgentID = agent.ID
+		agent, key, err := s.Policy.ReplaceKey(tx, actor, agent.ID)
+		return s.agentView(agent, key), err
+	})
+}
+
+func (s *Server) agentView(agent policy.Agent, key string) Agent {
+	return Agent{
+		ID: agent.ID, Handle: agent.Handle, Address: agent.Handle + "@" + s.Info().Host, Name: agent.Name,
+		Mode: agent.Mode, Status: agent.Status, CreatedAt: agent.CreatedAt, Key: key,
+	}
+}
