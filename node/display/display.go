@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -63,3 +64,22 @@ func Visible(r rune) bool {
 
 // brailleBlank is a symbol by its category and an empty cell to the eye.
 const brailleBlank = '\u2800'
+
+// JSON gives JSON text with the same characters of its strings written as
+// \u escapes, so that it reads as the same value and hides nothing either. Line
+// breaks and blanks between the values stay.
+func JSON(text []byte) []byte {
+	out := make([]byte, 0, len(text)+16)
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == '\n' || r == '\\' || (Visible(r) && !(r == utf8.RuneError && size == 1)) {
+			out = append(out, text[:size]...)
+		} else {
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
+		}
+		text = text[size:]
+	}
+	return out
+}

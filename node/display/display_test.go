@@ -1,6 +1,7 @@
 package display_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -65,4 +66,24 @@ func FuzzText(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The value stays the same, and nothing of it is invisible.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	text := "Zoë \u202e001 \u200b\u2028 \U000e0041 \ue000 \\ \"\n\t\x1b"
+	raw, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := display.JSON(raw)
+	for _, r := range string(shown) {
+		if !display.Visible(r) {
+			t.Errorf("U+%04X is shown raw", r)
+		}
+	}
+	var back map[string]string
+	if err := json.Unmarshal(shown, &back); err != nil || back["text"] != text {
+		t.Errorf("%s reads as %q, %v", shown, back["text"], err)
+	}
 }
