@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// channel names what replicas that share a schema announce on. It is hashed
+// since PostgreSQL cuts names at 63 bytes.
+const channel = "'agentlink_' || md5(current_schema())"
+
+const (
+	firstReconnect = 100 * time.Millisecond
+	lastReconnect  = 5 * time.Second
+)
+
+// listen starts the one listening connection of this store.
+func (e *postgres) listen(hub *wakeHub) {
+	e.once.Do(func() { e.heard.Go(func() { e.hear(hub) }) })
+}
+
+// hear keeps a connection that listens. What was announced while there was none
+// is lost, so everybody is woken after each connect.
+func (e *postgres) hear(hub *wakeHub) {
+	wait := firstReconnect
+	for e.ctx.Err() == nil {
+		if e.hearOnce(hub) {
+			wait = firstReconnect
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-e.ctx.Done():
+		}
+		timer.Stop()
+		wait = min(2*wait, lastReconnect)
+	}
+}
+
+// hearOnce listens until the connection is lost, and says whether there was one.
+func (e *postgres) hearOnce(hub *wakeHub) bool {
+	conn, err := pgx.ConnectConfig(e.ctx, e.config.Copy())
+	if err != nil {
+		return false
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+	var name string
+	if err := conn.QueryRow(e.ctx, "SELECT "+channel).Scan(&name); err != nil {
+		return false
+	}
+	if _, err := conn.Exec(e.ctx, "LISTEN "+pgx.Identifier{name}.Sanitize()); err != nil {
+		return false
+	}
+	hub.wakeAll()
+	for {
+		heard, err := conn.WaitForNotification(e.ctx)
+		if err != nil {
+			return true
+		}
+		if from, topics, ok := strings.Cut(heard.Payload, " "); ok && from != e.self {
+			hub.wake(strings.Fields(topics)...)
+		}
+	}
+}
