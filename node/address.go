@@ -2,6 +2,7 @@ package node
 
 import (
 	"net"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,32 +23,61 @@ var (
 // digits, dots, hyphens and underscores, with a letter or digit at both ends.
 func ValidHandle(text string) bool { return handlePattern.MatchString(text) }
 
-// ParseAddress reads handle@host[:port]. Code: bad_request for the field
-// "address".
+// ParseAddress reads handle@host[:port]. It accepts one spelling of each address
+// only. Code: bad_request for the field "address".
 func ParseAddress(text string) (Address, error) {
-	bad := BadFields(Field{Field: "address", Problem: "must look like handle@host or handle@host:port"})
 	handle, host, found := strings.Cut(text, "@")
-	if !found || len(text) > 320 || !ValidHandle(handle) || !validHostPort(host) {
-		return Address{}, bad
+	if !found || len(text) > MaxAddress || !ValidHandle(handle) || !ValidHost(host) {
+		return Address{}, BadFields(Field{Field: "address", Problem: "must look like handle@host or handle@host:port, in lower case"})
 	}
 	return Address{Handle: handle, Host: host}, nil
 }
 
-func validHostPort(text string) bool {
-	host, port := text, ""
-	if strings.HasPrefix(text, "[") || strings.Count(text, ":") == 1 {
-		var err error
-		if host, port, err = net.SplitHostPort(text); err != nil {
-			return false
-		}
-		if number, err := strconv.Atoi(port); err != nil || number < 1 || number > 65535 || strconv.Itoa(number) != port {
-			return false
-		}
+// MaxAddress is how long an address is at most.
+const MaxAddress = 320
+
+// ValidHost says whether text is host or host:port as it stands in an address: a
+// name in lower-case ASCII, an IPv4 address, or an IPv6 address in brackets. An
+// IP address must be in its usual form (RFC 5952); a name that some resolvers
+// read as an IP address, such as 0x7f.1, is none.
+func ValidHost(text string) bool {
+	host, port, found := cutPort(text)
+	if found && !validPort(port) {
+		return false
 	}
-	if ip := net.ParseIP(host); ip != nil {
-		return true
+	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
+		inner, closed := strings.CutSuffix(inner, "]")
+		ip, err := netip.ParseAddr(inner)
+		return closed && err == nil && ip.Is6() && !ip.Is4In6() && ip.Zone() == "" && ip.String() == inner
 	}
-	return len(host) <= 253 && hostPattern.MatchString(host)
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Is4()
+	}
+	return len(host) <= 253 && hostPattern.MatchString(host) && !endsInNumber(host)
+}
+
+// cutPort splits at the last colon outside of brackets.
+func cutPort(text string) (host, port string, found bool) {
+	colon := strings.LastIndexByte(text, ':')
+	if colon < strings.LastIndexByte(text, ']') || colon < 0 {
+		return text, "", false
+	}
+	return text[:colon], text[colon+1:], true
+}
+
+func validPort(text string) bool {
+	number, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && number > 0 && strconv.FormatUint(number, 10) == text
+}
+
+// endsInNumber is the test by which a URL's host counts as an IPv4 address
+// (WHATWG URL, "ends in a number").
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if digits, hex := strings.CutPrefix(last, "0x"); hex {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
 }
 
 // String gives the address back.
@@ -63,6 +93,6 @@ func IsLoopback(hostPort string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
-	ip := net.ParseIP(host)
+	ip := net.ParseIP(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 	return ip != nil && ip.IsLoopback()
 }

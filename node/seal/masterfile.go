@@ -18,9 +18,9 @@ import (
 // The file of a master key holds one line, masterPrefix and 43 characters of
 // base64url. With a passphrase the file is an age file whose content is that line.
 const (
-	masterPrefix  = "agentlink-master-key-1:"
-	ageFirstLine  = "age-encryption.org/v1\n"
-	maxMasterFile = 4 << 10
+	masterPrefix   = "agentlink-master-key-1:"
+	ageFirstLine   = "age-encryption.org/v1\n"
+	maxPrivateFile = 4 << 10
 )
 
 // The cost of a passphrase, as log2 of scrypt's N: 17 takes 128 MiB and about half
@@ -53,7 +53,10 @@ func CreateMaster(path string, passphrase []byte) (Master, error) {
 // file is protected by one; it may be nil. Every error is one sentence for the
 // person who starts the node.
 func LoadMaster(path string, passphrase func() ([]byte, error)) (Master, error) {
-	content, err := readPrivate(path)
+	content, err := ReadPrivate(path, "master key")
+	if errors.Is(err, fs.ErrNotExist) {
+		return Master{}, fmt.Errorf("%w: run agentlink init, or name the file with AGENTLINK_MASTER_KEY_FILE", err)
+	}
 	if err != nil {
 		return Master{}, err
 	}
@@ -109,40 +112,50 @@ func withPassphrase(path string, sealed []byte, passphrase func() ([]byte, error
 	}
 	identity.SetMaxWorkFactor(maxWorkFactor)
 	defer debug.FreeOSMemory() // scrypt's memory would otherwise stay for minutes
-	line, err := decrypt(identity, sealed, maxMasterFile)
+	line, err := decrypt(identity, sealed, maxPrivateFile)
 	if err != nil {
 		return nil, fmt.Errorf("the passphrase does not open the master key %s", path)
 	}
 	return line, nil
 }
 
-// readPrivate reads a regular file that nobody but its user can read. The mode
-// is asked of the open file, so that it cannot be another one by then.
-func readPrivate(path string) ([]byte, error) {
+// ReadPrivate reads a small regular file that nobody but its user can read:
+// a key, a password. what names it in errors, which are one sentence each. The
+// mode is asked of the open file, so that it cannot be another one by then.
+func ReadPrivate(path, what string) ([]byte, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no master key at %s: run agentlink init, or name the file with AGENTLINK_MASTER_KEY_FILE", path)
+		return nil, &missing{what: what, path: path}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the master key cannot be read: %w", err)
+		return nil, fmt.Errorf("the %s cannot be read: %w", what, err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("the master key cannot be read: %w", err)
+		return nil, fmt.Errorf("the %s cannot be read: %w", what, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("the master key %s is not a regular file", path)
+		return nil, fmt.Errorf("the %s %s is not a regular file", what, path)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("others can read the master key %s: run chmod 600 on it", path)
+		return nil, fmt.Errorf("others can read the %s %s: run chmod 600 on it", what, path)
 	}
-	content, err := io.ReadAll(io.LimitReader(file, maxMasterFile+1))
-	if err != nil || len(content) > maxMasterFile {
-		return nil, fmt.Errorf("the file %s holds no master key", path)
+	content, err := io.ReadAll(io.LimitReader(file, maxPrivateFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("the %s cannot be read: %w", what, err)
+	}
+	if len(content) > maxPrivateFile {
+		return nil, fmt.Errorf("the %s %s is larger than %d bytes", what, path, maxPrivateFile)
 	}
 	return content, nil
 }
+
+// missing is fs.ErrNotExist in a sentence of ours.
+type missing struct{ what, path string }
+
+func (m *missing) Error() string        { return fmt.Sprintf("there is no %s at %s", m.what, m.path) }
+func (m *missing) Is(target error) bool { return target == fs.ErrNotExist }
 
 // writeNew writes a file that must not exist yet, and returns once file and
 // name are on the disk. What it began and could not finish it removes.
