@@ -1,0 +1,174 @@
+// Package docs checks that what the documents say of the code is so.
+package docs
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentlink/approvals"
+	"agentlink/coordination"
+	"agentlink/policy"
+)
+
+const root = "../.."
+
+// statement is a row of coverage.md: what the node has to do and the tests that
+// show it.
+type statement struct {
+	line  int
+	text  string
+	tests []string
+}
+
+// TestCoverageNamesRealTests: each statement has a test, and each test is there.
+func TestCoverageNamesRealTests(t *testing.T) {
+	t.Parallel()
+	for _, problem := range check(statements(t, "coverage.md"), os.ReadFile) {
+		t.Error(problem)
+	}
+}
+
+// TestCoverageIsComplete: every word of the closed lists has a row.
+func TestCoverageIsComplete(t *testing.T) {
+	t.Parallel()
+	var first strings.Builder
+	for _, s := range statements(t, "coverage.md") {
+		first.WriteString(s.text + "\n")
+	}
+	for _, word := range words() {
+		if !strings.Contains(first.String(), "`"+word+"`") {
+			t.Errorf("coverage.md has no statement about `%s`", word)
+		}
+	}
+}
+
+func words() []string {
+	all := append([]string{}, policy.Known...)
+	for _, mode := range policy.Modes {
+		all = append(all, string(mode))
+	}
+	for _, mode := range policy.GrantModes {
+		all = append(all, string(mode))
+	}
+	for _, status := range coordination.TaskStatuses {
+		all = append(all, string(status))
+	}
+	for _, kind := range approvals.Kinds {
+		all = append(all, string(kind))
+	}
+	for _, status := range approvals.Statuses {
+		all = append(all, string(status))
+	}
+	for number := 1; number <= 13; number++ {
+		all = append(all, fmt.Sprintf("D%d", number))
+	}
+	return all
+}
+
+// TestCoverageFindsWhatIsMissing plants each kind of gap.
+func TestCoverageFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	read := func(name string) ([]byte, error) {
+		switch filepath.ToSlash(name) {
+		case root + "/policy/a_test.go":
+			return []byte("func TestThere(t *testing.T) {\n{\"in some case\"}"), nil
+		case root + "/x/testdata/there.txtar":
+			return []byte("exec agentlink"), nil
+		}
+		return nil, os.ErrNotExist
+	}
+	planted := []statement{
+		{1, "fine", []string{"policy/a_test.go:TestThere", "policy/a_test.go:TestThere/in some case", "x/testdata/there.txtar"}},
+		{2, "bare", nil},
+		{3, "gone", []string{"policy/a_test.go:TestGone"}},
+		{4, "no case", []string{"policy/a_test.go:TestThere/other case"}},
+		{5, "no file", []string{"policy/b_test.go:TestThere"}},
+		{6, "no script", []string{"x/testdata/gone.txtar"}},
+		{7, "no test", []string{"policy/a_test.go"}},
+	}
+	want := []string{
+		"coverage.md:2: no test for: bare",
+		"coverage.md:3: policy/a_test.go has no TestGone",
+		"coverage.md:4: policy/a_test.go has no case other case",
+		"coverage.md:5: there is no policy/b_test.go",
+		"coverage.md:6: there is no x/testdata/gone.txtar",
+		"coverage.md:7: policy/a_test.go names no test",
+	}
+	if diff := cmp.Diff(want, check(planted, read)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// check lists the gaps. A test is named as file:TestName, file:TestName/case,
+// file:test_name for Rego, or as the path of a script.
+func check(rows []statement, read func(string) ([]byte, error)) []string {
+	var problems []string
+	for _, row := range rows {
+		report := func(format string, args ...any) {
+			problems = append(problems, fmt.Sprintf("coverage.md:%d: ", row.line)+fmt.Sprintf(format, args...))
+		}
+		if len(row.tests) == 0 {
+			report("no test for: %s", row.text)
+		}
+		for _, test := range row.tests {
+			file, name, _ := strings.Cut(test, ":")
+			content, err := read(filepath.Join(root, filepath.FromSlash(file)))
+			if err != nil {
+				report("there is no %s", file)
+			} else if problem := missing(file, string(content), name); problem != "" {
+				report("%s", problem)
+			}
+		}
+	}
+	return problems
+}
+
+func missing(file, content, test string) string {
+	name, subtest, _ := strings.Cut(test, "/")
+	switch {
+	case path.Ext(file) == ".txtar":
+		return ""
+	case name == "":
+		return file + " names no test"
+	case !regexp.MustCompile(`(?m)^(?:func )?` + regexp.QuoteMeta(name) + `(?:\(| if |$)`).MatchString(content):
+		return file + " has no " + name
+	case !strings.Contains(content, subtest):
+		return file + " has no case " + subtest
+	}
+	return ""
+}
+
+var tick = regexp.MustCompile("`([^`]+)`")
+
+// statements reads the tables of a document: rows of two cells, the second
+// with names of tests in backticks.
+func statements(t *testing.T, name string) []statement {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []statement
+	for i, line := range strings.Split(string(content), "\n") {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if !strings.HasPrefix(line, "|") || len(cells) != 2 || strings.Contains(line, "| --- |") || strings.HasPrefix(line, "| statement ") {
+			continue
+		}
+		row := statement{line: i + 1, text: strings.TrimSpace(cells[0])}
+		for _, match := range tick.FindAllStringSubmatch(cells[1], -1) {
+			row.tests = append(row.tests, match[1])
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) < 100 {
+		t.Fatalf("%s has %d statements only", name, len(rows))
+	}
+	return rows
+}
