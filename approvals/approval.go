@@ -79,6 +79,13 @@ type Approval struct {
 	OnApproval     OnApproval // actions only
 	Status         Status
 	Note           string // the owner's, sealed at rest
+	// Override and Repeat are what the owner said with an approval of an action:
+	// that our role runs it although the other one executes (D6), and that it runs
+	// although it already ran (D7).
+	Override bool
+	Repeat   bool
+	// Automatic: an allow grant stood for the owner; born consumed.
+	Automatic bool
 	// Salt keeps the parameters of a receipt from being guessed; 128 bits, hex.
 	Salt string
 	// Epoch is the restore epoch in which the approval was made. After a restore
@@ -87,10 +94,11 @@ type Approval struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // now ≥ ExpiresAt is over
 	DecidedAt time.Time // zero while pending
-	// MAC covers every field above but Note, and Status with it.
+	// MAC covers every field above but Note, and Status with it. Parameters enter
+	// by Hash.
 	MAC string
-	// Damaged is set by the service when Hash or MAC do not fit. Such an approval
-	// is shown without buttons and opens nothing.
+	// Damaged: the sealed values do not open, or Hash or MAC do not fit. Such an
+	// approval is shown without buttons and opens nothing.
 	Damaged bool
 }
 
@@ -103,15 +111,27 @@ type Decision struct {
 	Note    string
 	// Override lets the role that does not execute run the action all the same (D6).
 	Override bool
-	// Word is typed by the owner to approve an action that already ran (D7).
+	// Word is typed by the owner to approve an action that already ran (D7): Again.
 	Word string
 }
+
+// Again is the word with which an owner lets an action run a second time.
+const Again = "again"
+
+// The outcomes of a decision.
+const (
+	OutcomeQueued    = "queued"    // the held message is on its way
+	OutcomeRequested = "requested" // the connection request is on its way
+	OutcomeApproved  = "approved"  // the agent may run the action now
+	OutcomeRunning   = "running"   // the node runs the action
+	OutcomeRejected  = "rejected"  // the owner said no
+	OutcomeFailed    = "failed"    // approved, and then a check failed
+)
 
 // Effect is what came of a decision.
 type Effect struct {
 	Approval Approval
-	// Outcome is "queued", "failed", "rejected", "requested", "approved" or "running".
-	Outcome string
+	Outcome  string
 	// Code says why Outcome is "failed": stale_version, policy_denied, …
 	Code string
 	// RunID is set when the decision started a run.

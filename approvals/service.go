@@ -1,16 +1,14 @@
 package approvals
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"time"
 
 	"agentlink/node"
 	"agentlink/node/audit"
 )
 
-var errNotYet = errors.New("approvals: being written")
+// DefaultTTL is how long an approval lives unless it is configured.
+const DefaultTTL = 24 * time.Hour
 
 // Config is what the service needs.
 type Config struct {
@@ -20,101 +18,90 @@ type Config struct {
 	Audit *audit.Log
 	// HashKey and MACKey are subkeys of the master key.
 	HashKey, MACKey []byte
-	TTL             time.Duration // 24 h unless configured
+	TTL             time.Duration // 0 means DefaultTTL
 	Epoch           int64         // the restore epoch, kept beside the master key
 }
-
-// Store keeps approvals.
-type Store interface{}
 
 // Resolver does what a decision means for its kind. It runs in the deciding
 // transaction. An error undoes the decision, so that the owner can decide
 // again (a missing word or override); what was decided and then failed a check
-// is an Effect.
+// is an Effect. The approval has its new status already.
 type Resolver interface {
 	Approved(tx node.Tx, actor node.Actor, approval Approval, decision Decision) (Effect, error)
 	Rejected(tx node.Tx, actor node.Actor, approval Approval) error
 	Expired(tx node.Tx, approval Approval) error
 }
 
+// Locker is a Resolver that wants to lock what it will change before the
+// approval is locked: connection and task come first in the order of locks.
+type Locker interface {
+	Lock(tx node.Tx, approval Approval) error
+}
+
 // Service is the one place where approvals change.
-type Service struct{ Config }
+type Service struct {
+	Config
+	resolvers map[Kind]Resolver
+}
 
 // New makes the service.
-func New(config Config) *Service { return &Service{config} }
+func New(config Config) *Service {
+	if config.TTL <= 0 {
+		config.TTL = DefaultTTL
+	}
+	return &Service{Config: config, resolvers: map[Kind]Resolver{}}
+}
 
 // Handle registers who resolves a kind. Called while wiring, never later.
-func (s *Service) Handle(kind Kind, resolver Resolver) {}
+func (s *Service) Handle(kind Kind, resolver Resolver) { s.resolvers[kind] = resolver }
 
-// New approval. Parameters is any JSON value; it is made canonical and hashed.
-type Request struct {
-	AgentID, OwnerID      string
-	Kind                  Kind
-	Action                string
-	ConnectionID, Contact string
-	TaskUID               string
-	Subject               string
-	Parameters            json.RawMessage
-	Held                  map[string]string
-	AcceptedDigest        string
-	OnApproval            OnApproval
-	// ExpiresBy shortens the life of the approval: never beyond what it is for.
-	ExpiresBy time.Time
+// resolver finds who resolves a kind.
+func (s *Service) resolver(kind Kind) (Resolver, error) {
+	resolver, ok := s.resolvers[kind]
+	if !ok {
+		return nil, &node.Error{Code: node.Internal, Message: "The node cannot resolve this kind of approval."}
+	}
+	return resolver, nil
 }
 
-// Request asks the owner. For an action the same pending request gives the same
-// approval. Code: rate_limited over MaxPending.
-func (s *Service) Request(tx node.Tx, actor node.Actor, request Request) (Approval, error) {
-	return Approval{}, errNotYet
+// lock finds an approval's resolver and locks first what that will change, then
+// the row.
+func (s *Service) lock(tx node.Tx, id string) (Approval, Resolver, error) {
+	a, err := s.Store.Approval(tx, id)
+	if err != nil {
+		return Approval{}, nil, err
+	}
+	resolver, err := s.resolver(a.Kind)
+	if err != nil {
+		return Approval{}, nil, err
+	}
+	if locker, ok := resolver.(Locker); ok {
+		if err := locker.Lock(tx, a); err != nil {
+			return Approval{}, nil, err
+		}
+	}
+	a, err = s.Store.LockApproval(tx, id)
+	return a, resolver, err
 }
 
-// Automatic records an approval that an allow grant stood for, as consumed.
-func (s *Service) Automatic(tx node.Tx, actor node.Actor, request Request) (Approval, error) {
-	return Approval{}, errNotYet
+// lapsed says that an open approval is past its time, or from before a restore.
+func (s *Service) lapsed(now time.Time, a Approval) bool {
+	return a.Status.Open() && (!now.Before(a.ExpiresAt) || a.Epoch < s.Epoch)
 }
 
-// Approval finds one; agentID "" means any agent's (the owner asks). Code: not_found.
-func (s *Service) Approval(tx node.Tx, agentID, id string) (Approval, error) {
-	return Approval{}, errNotYet
+// event builds the audit event of an approval.
+func event(kind audit.Type, actor node.Actor, a Approval, data map[string]any) audit.Event {
+	all := map[string]any{"kind": a.Kind, "action": a.Action, "status": a.Status}
+	for name, value := range data {
+		all[name] = value
+	}
+	return audit.Event{
+		Type: kind, Actor: actor, AgentID: a.AgentID, ConnectionID: a.ConnectionID,
+		TaskUID: a.TaskUID, Subject: a.ID, Data: all,
+	}
 }
 
-// Filter narrows a list of approvals. Zero values mean all.
-type Filter struct {
-	AgentID string
-	Status  Status
-	TaskUID string
-	Limit   int
-	// BeforeAt and BeforeID continue after the last entry of a page.
-	BeforeAt time.Time
-	BeforeID string
+// nodeActor is the node acting for an approval's owner.
+func nodeActor(a Approval) node.Actor {
+	return node.Actor{Kind: node.ActorNode, OwnerID: a.OwnerID, AgentID: a.AgentID}
 }
-
-// Approvals lists them: pending ones soonest expiry first, others newest first.
-func (s *Service) Approvals(tx node.Tx, filter Filter) ([]Approval, error) { return nil, errNotYet }
-
-// Decide is the owner's word. Codes: not_found, conflict (hash_mismatch,
-// approval_expired, bad_state), bad_request.
-func (s *Service) Decide(tx node.Tx, actor node.Actor, decision Decision) (Effect, error) {
-	return Effect{}, errNotYet
-}
-
-// Use consumes an approved action for exactly these parameters. Codes:
-// not_found, conflict (hash_mismatch, approval_pending, approval_rejected,
-// approval_expired, approval_used).
-func (s *Service) Use(tx node.Tx, actor node.Actor, id, action string, parameters json.RawMessage) (Approval, error) {
-	return Approval{}, errNotYet
-}
-
-// ExpireTask expires what is open for a task: all of it, or where action is not
-// "" only that action's, except the approval named in but.
-func (s *Service) ExpireTask(tx node.Tx, agentID, taskUID, action, but string) error {
-	return errNotYet
-}
-
-// Hash is the approval hash of an action and its parameters.
-func (s *Service) Hash(action string, parameters json.RawMessage) (string, error) {
-	return "", errNotYet
-}
-
-// ExpireStep expires what is overdue, a bounded number a call.
-func (s *Service) ExpireStep(ctx context.Context) (more bool, err error) { return false, errNotYet }
