@@ -5,14 +5,14 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o /out/agentlink ./node/cmd/agentlink \
- && mkdir -p /out/home/data && chmod 0700 /out/home/data
+ && mkdir -p /out/layout/data && chmod 0700 /out/layout/data
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
 COPY --from=build /out/agentlink /usr/local/bin/agentlink
 # The folder comes along as content, and so keeps its mode: nobody else reads it.
-COPY --from=build --chown=65532:65532 /out/home/ /
+COPY --from=build --chown=65532:65532 /out/layout/ /
 ENV PATH=/usr/local/bin \
     ZONEINFO=/zoneinfo.zip \
     AGENTLINK_DATA_DIR=/data \

@@ -24,8 +24,8 @@ const module = "agentlink/"
 
 // leaves import at most the kernel and one another, so anyone may import them.
 var leaves = []string{
-	"node", "node/audit", "node/config", "node/display", "node/identity", "node/outbox", "node/owner",
-	"node/seal", "node/token", "node/api/problem", "migrations", "rego",
+	"node", "node/audit", "node/budget", "node/config", "node/display", "node/identity", "node/outbox", "node/owner",
+	"node/seal", "node/token", "node/api/problem", "node/api/schema", "migrations", "rego",
 }
 
 // arrows says what of ours each package may import beside the leaves. A pattern
@@ -39,6 +39,7 @@ var arrows = []struct {
 }{
 	{"node", nil},
 	{"node/audit", nil},
+	{"node/budget", nil},
 	{"node/config", nil},
 	{"node/display", nil},
 	{"node/identity", nil},
@@ -47,6 +48,8 @@ var arrows = []struct {
 	{"node/seal", nil},
 	{"node/token", nil},
 	{"node/api/problem", nil},
+	{"node/api/schema", nil},
+	{"node/docs", nil},
 	{"migrations", nil},
 	{"rego", nil},
 
