@@ -4,6 +4,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -115,12 +116,13 @@ type Ack struct {
 
 // The codes of a rejection. stale_version and the like are those of node.Reason.
 const (
-	CodeVersionConflict   = "version_conflict" // D1: crossed, superseded
-	CodeStaleAcceptance   = "stale_acceptance" // D2
-	CodeStaleVersion      = "stale_version"    // not the next number
-	CodeNotLatest         = "not_latest"       // another proposal is the latest
-	CodeDigestMismatch    = "digest_mismatch"  // D3
-	CodeBadState          = "bad_state"        // the copy's status does not allow it
+	CodeVersionConflict   = "version_conflict"  // D1: crossed, superseded
+	CodeStaleAcceptance   = "stale_acceptance"  // D2
+	CodeStaleVersion      = "stale_version"     // not the next number
+	CodeNotLatest         = "not_latest"        // another proposal is the latest
+	CodeAlreadyResponded  = "already_responded" // a recorded response cannot be changed
+	CodeDigestMismatch    = "digest_mismatch"   // D3
+	CodeBadState          = "bad_state"         // the copy's status does not allow it
 	CodeTaskEnded         = "task_ended"
 	CodeAlreadyConfirmed  = "already_confirmed" // D4: a cancel met a confirmed copy
 	CodeCancelled         = "cancelled"         // D4: a confirm met a cancelled copy
@@ -140,6 +142,7 @@ const (
 	CodeTooLate           = "too_late" // exp has passed
 	CodeUnavailable       = "unavailable"
 	CodeRestored          = "restored_copy" // D13
+	CodeOutOfStep         = "out_of_step"   // this copy takes nothing more
 )
 
 // Card is what a node says of itself at /.well-known/agentlink, kind token.Card.
@@ -165,3 +168,23 @@ const (
 	// KeepAnswer is how long beyond exp the answer to an envelope is kept.
 	KeepAnswer = time.Hour
 )
+
+// Shared is the highest protocol version among a peer's that this node speaks
+// too, 0 where there is none.
+func Shared(versions []int) int {
+	if slices.Contains(versions, Version) {
+		return Version
+	}
+	return 0
+}
+
+// KnownCodes holds the codes that this node understands in an answer.
+var KnownCodes = map[string]bool{
+	CodeVersionConflict: true, CodeStaleAcceptance: true, CodeStaleVersion: true, CodeNotLatest: true,
+	CodeAlreadyResponded: true, CodeDigestMismatch: true, CodeBadState: true, CodeTaskEnded: true,
+	CodeAlreadyConfirmed: true, CodeCancelled: true, CodeDoubleRun: true, CodeUIDTaken: true,
+	CodeUnknownTask: true, CodeUnknownType: true, CodeBadContent: true, CodeBadDeadline: true,
+	CodeGap: true, CodeSeqReused: true, CodeAlreadyProcessed: true, CodeVoided: true, CodeForged: true,
+	CodeNotConnected: true, CodeConnectionUnknown: true, CodeTooLate: true, CodeUnavailable: true,
+	CodeRestored: true, CodeOutOfStep: true,
+}

@@ -1,0 +1,244 @@
+// Package peer is the door for other nodes: the inbox that takes envelopes, and
+// the card that says who we are. It translates and verifies; what a message does
+// is coordination's.
+package peer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"agentlink/coordination"
+	"agentlink/coordination/wire"
+	"agentlink/node"
+	"agentlink/node/api/problem"
+	"agentlink/node/budget"
+	"agentlink/node/token"
+)
+
+// Coordination is what the inbox needs of coordination.Service.
+type Coordination interface {
+	KeyOf(tx node.Tx, envelope wire.Envelope) (connection coordination.Connection, ok bool, err error)
+	Answered(tx node.Tx, envelope wire.Envelope) (ack []byte, ok bool, err error)
+	Receive(tx node.Tx, in coordination.Incoming, sign func(wire.Ack) ([]byte, error)) (signed []byte, err error)
+	MarkKeyChanged(tx node.Tx, connection coordination.Connection) error
+}
+
+// Config is what an inbox needs. All is required but Log and ClientIP.
+type Config struct {
+	DB           node.DB
+	Coordination Coordination
+	Strangers    coordination.StrangerStore
+	Signer       *token.Signer
+	// Open opens what was sealed for Self.Recipient.
+	Open  func(sealed []byte) ([]byte, error)
+	Self  coordination.Self
+	Clock node.Clock
+	IDs   node.IDs
+	Log   *slog.Logger
+	// ClientIP tells where a request comes from, for a node behind a proxy. Where
+	// nil it is the connection's other end.
+	ClientIP func(*http.Request) string
+}
+
+// Limits of what a minute may bring. They count rejected messages only, so that
+// an honest peer is never slowed.
+const (
+	unknownPerMinute  = 10 // of an IP: unknown senders, forgeries, noise
+	rejectedPerMinute = 60 // of a peer's node: messages with a valid signature that were rejected
+	maxCounted        = 10_000
+)
+
+// Inbox takes envelopes in. It is safe for concurrent use, in any number of
+// replicas.
+type Inbox struct {
+	Config
+	noise    *budget.Budget // by IP
+	rejected *budget.Budget // by fingerprint
+	slots    slots
+	card     card
+}
+
+// New makes an inbox.
+func New(config Config) *Inbox {
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.ClientIP == nil {
+		config.ClientIP = remoteIP
+	}
+	return &Inbox{
+		Config:   config,
+		noise:    budget.New(unknownPerMinute, time.Minute, maxCounted),
+		rejected: budget.New(rejectedPerMinute, time.Minute, maxCounted),
+		slots:    newSlots(),
+	}
+}
+
+// The refusals. They say the same to everybody and tell no one which check
+// failed.
+var (
+	errNotValid = node.Errorf(node.BadRequest, "This is not an envelope that can be taken.")
+	errUnknown  = node.Errorf(node.Unauthorized, "The envelope's signature is not one that is known here.")
+	errTooLarge = node.Errorf(node.TooLarge, "The envelope is larger than 64 KiB.")
+	errSlowDown = &node.Error{Code: node.RateLimited, Message: "Too many messages from there were refused. Wait a minute.",
+		Details: map[string]any{problem.RetryAfterDetail: 60}}
+	errUnavailable = node.Errorf(node.Unavailable, "The node cannot take this now. Send it again later.")
+)
+
+// Receive takes one envelope: bytes in, HTTP status and bytes out. The answer is
+// a signed acknowledgement (200), nothing where a stranger has to ask again
+// (202), or a problem. remoteIP is "" for this node's own.
+func (i *Inbox) Receive(ctx context.Context, envelope []byte, remoteIP string) (status int, answer []byte) {
+	answer, err := i.receive(ctx, envelope, ipKey(remoteIP))
+	switch {
+	case err != nil:
+		return problem.Status(node.CodeOf(err)), problem.Of(err, "").JSON()
+	case len(answer) == 0:
+		return http.StatusAccepted, nil
+	}
+	return http.StatusOK, answer
+}
+
+// arrival is an envelope on its way through the checks.
+type arrival struct {
+	compact    []byte
+	sha256     string
+	envelope   wire.Envelope
+	ip         string
+	connection coordination.Connection
+	connected  bool   // there is a connection between the two addresses, in any status
+	answer     []byte // stored when it came before
+}
+
+func (i *Inbox) receive(ctx context.Context, compact []byte, ip string) ([]byte, error) {
+	if len(compact) > wire.MaxEnvelope {
+		return nil, errTooLarge
+	}
+	a := arrival{compact: compact, ip: ip}
+	if token.Peek(token.Envelope, string(compact), &a.envelope) != nil || !a.envelope.Valid() {
+		return nil, i.noisy(a, errNotValid)
+	}
+	sum := sha256.Sum256(compact)
+	a.sha256 = hex.EncodeToString(sum[:])
+	if err := i.find(ctx, &a); err != nil {
+		return nil, err
+	}
+	if !a.connected || !signedBy(a.connection.Peer, compact) {
+		return i.stranger(ctx, a)
+	}
+	return i.known(ctx, a)
+}
+
+// find looks for the key that the envelope has to be signed with, and for the
+// answer that it got before.
+func (i *Inbox) find(ctx context.Context, a *arrival) error {
+	err := i.DB.View(ctx, func(tx node.Tx) (err error) {
+		a.connection, a.connected, err = i.Coordination.KeyOf(tx, a.envelope)
+		if err != nil || !a.connected {
+			return err
+		}
+		answer, ok, err := i.Coordination.Answered(tx, a.envelope)
+		if ok {
+			a.answer = answer
+		}
+		return err
+	})
+	return i.unavailable(ctx, err, "find the connection of an envelope")
+}
+
+func signedBy(peer coordination.Peer, compact []byte) bool {
+	key, err := token.ParseKey(peer.PublicKey)
+	var verified wire.Envelope
+	return err == nil && token.Open(token.Envelope, key, string(compact), &verified) == nil
+}
+
+// known takes a message whose signature is the pinned one. The stored answer
+// comes before the question whether it is too late: what was applied stays so.
+func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
+	peer := a.connection.Peer
+	if _, over := i.rejected.Over(peer.Fingerprint, i.Clock.Now()); over {
+		return nil, errSlowDown
+	}
+	timeliness := a.envelope.Timeliness(i.Clock.Now())
+	if !i.ours(a.envelope) || a.envelope.V != max(peer.Version, 1) || timeliness == wire.TooNew || timeliness == wire.TooLong {
+		return nil, i.reject(peer, errNotValid)
+	}
+	if a.answer != nil {
+		return a.answer, nil
+	}
+	inner, err := a.envelope.Open(i.Open)
+	if err != nil {
+		return nil, i.reject(peer, errNotValid)
+	}
+	in := coordination.Incoming{Envelope: a.envelope, Inner: inner, ConnectionID: a.connection.ID, Sha256: a.sha256}
+	return i.apply(ctx, in, peer)
+}
+
+// apply receives and signs in one transaction; the answer leaves after the commit.
+func (i *Inbox) apply(ctx context.Context, in coordination.Incoming, peer coordination.Peer) ([]byte, error) {
+	var signed []byte
+	var ack wire.Ack
+	err := i.DB.InTx(ctx, func(tx node.Tx) (err error) {
+		signed, err = i.Coordination.Receive(tx, in, i.sign(in.Envelope, &ack))
+		return err
+	})
+	if err != nil {
+		return nil, i.unavailable(ctx, err, "receive an envelope")
+	}
+	if ack.Status == wire.Rejected && ack.Code != wire.CodeGap && ack.Code != wire.CodeUnavailable {
+		i.rejected.Spend(peer.Fingerprint, i.Clock.Now())
+	}
+	return signed, nil
+}
+
+// sign makes the acknowledgement and remembers it. What came too late is never
+// acknowledged as applied.
+func (i *Inbox) sign(envelope wire.Envelope, made *wire.Ack) func(wire.Ack) ([]byte, error) {
+	return func(ack wire.Ack) ([]byte, error) {
+		if ack.Status == wire.Applied && envelope.Timeliness(i.Clock.Now()) == wire.TooLate {
+			return nil, node.Errorf(node.Internal, "An envelope that came too late was applied.")
+		}
+		*made = ack
+		signed, err := i.Signer.Sign(token.Ack, ack)
+		return []byte(signed), err
+	}
+}
+
+func (i *Inbox) ours(envelope wire.Envelope) bool {
+	address, err := node.ParseAddress(envelope.Aud)
+	return err == nil && address.Host == i.Self.Host
+}
+
+// reject counts a message against the node that signed it.
+func (i *Inbox) reject(peer coordination.Peer, err error) error {
+	i.rejected.Spend(peer.Fingerprint, i.Clock.Now())
+	return err
+}
+
+// noisy counts a message that nobody known has signed, and slows its origin down.
+func (i *Inbox) noisy(a arrival, err error) error {
+	if a.ip == "" {
+		return err
+	}
+	now := i.Clock.Now()
+	if _, over := i.noise.Over(a.ip, now); over {
+		return errSlowDown
+	}
+	i.noise.Spend(a.ip, now)
+	return err
+}
+
+// unavailable hides the node's own failures. They use up no number.
+func (i *Inbox) unavailable(ctx context.Context, err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == nil {
+		i.Log.Error("inbox", "doing", doing, "error", err)
+	}
+	return errUnavailable
+}

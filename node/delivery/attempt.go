@@ -1,0 +1,218 @@
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentlink/coordination/wire"
+	"agentlink/node"
+	"agentlink/node/outbox"
+	"agentlink/node/seal"
+	"agentlink/node/token"
+)
+
+// outcome is what came of an attempt.
+type outcome struct {
+	ack *wire.Ack // the peer's verified answer
+	// unsent says that no byte has left. queued says that the peer has yet to look
+	// at us.
+	unsent, queued bool
+	retryAfter     time.Duration
+	problem        string // for the log
+	keyChanged     bool
+}
+
+// deliver builds, keeps, posts and settles.
+func (w *Worker) deliver(ctx context.Context, a attempt) error {
+	result, ready, err := w.ready(ctx, &a)
+	if err != nil {
+		return err
+	}
+	if ready {
+		result = w.post(ctx, a)
+	}
+	// What the peer said is worth writing down even when the node is stopping.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	return w.settle(ctx, a, result)
+}
+
+// ready makes sure that the bytes are kept and may leave.
+func (w *Worker) ready(ctx context.Context, a *attempt) (outcome, bool, error) {
+	if a.Claims.Type == wire.ConnectionRequest {
+		if blocked := w.sameKey(ctx, *a); blocked != nil {
+			return *blocked, false, nil
+		}
+	}
+	if a.first {
+		if err := w.build(a); err != nil {
+			return outcome{unsent: true, problem: err.Error()}, false, nil
+		}
+		if kept, err := w.keep(ctx, *a); err != nil || !kept {
+			return outcome{problem: "another worker has this message"}, false, err
+		}
+	}
+	sum := sha256.Sum256(a.Envelope)
+	a.sha256 = hex.EncodeToString(sum[:])
+	return outcome{}, true, nil
+}
+
+// sameKey looks the peer up once more before a request to connect leaves: the
+// approval was for this key.
+func (w *Worker) sameKey(ctx context.Context, a attempt) *outcome {
+	_, err := w.Directory.Lookup(ctx, a.host, a.Peer.Fingerprint)
+	if err == nil {
+		return nil
+	}
+	return &outcome{unsent: true, problem: err.Error(), keyChanged: errors.Is(err, ErrOtherKey)}
+}
+
+func (w *Worker) build(a *attempt) error {
+	envelope, err := a.Claims.Seal(a.Inner, func(plaintext []byte) ([]byte, error) {
+		return seal.ToRecipient(a.Peer.Recipient, plaintext)
+	})
+	if err != nil {
+		return node.Wrap(err, "seal an envelope")
+	}
+	compact, err := w.Signer.Sign(token.Envelope, envelope)
+	if err != nil {
+		return err
+	}
+	if len(compact) > wire.MaxEnvelope {
+		return node.Wrap(errors.New("the envelope is larger than 64 KiB"), "sign an envelope")
+	}
+	a.Claims, a.Envelope = envelope, []byte(compact)
+	return nil
+}
+
+// keep stores the bytes before any of them leaves; false where another worker
+// already has.
+func (w *Worker) keep(ctx context.Context, a attempt) (bool, error) {
+	sum := sha256.Sum256(a.Envelope)
+	err := w.DB.InTx(ctx, func(tx node.Tx) error {
+		return w.Coordination.KeepEnvelope(tx, a.AgentID, a.MessageID, a.Envelope, hex.EncodeToString(sum[:]))
+	})
+	if node.CodeOf(err) == node.Conflict {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// post sends the bytes and reads the answer.
+func (w *Worker) post(ctx context.Context, a attempt) outcome {
+	if a.host == w.Host {
+		status, answer := w.Inbox.Receive(ctx, a.Envelope, "")
+		return w.read(a, status, nil, answer)
+	}
+	status, header, answer, wrote, err := w.Transport.Post(ctx, a.Peer.Inbox, a.Envelope)
+	if err != nil {
+		return outcome{unsent: !wrote, problem: err.Error()}
+	}
+	return w.read(a, status, header, answer)
+}
+
+func (w *Worker) read(a attempt, status int, header http.Header, answer []byte) outcome {
+	switch {
+	case status == http.StatusOK:
+		ack, err := w.verify(a, answer)
+		if err != nil {
+			return outcome{problem: "the answer is not valid: " + err.Error()}
+		}
+		return outcome{ack: &ack}
+	case status == http.StatusAccepted && len(answer) == 0:
+		return outcome{queued: true}
+	}
+	return outcome{problem: "HTTP " + strconv.Itoa(status), retryAfter: retryAfter(header, w.Clock.Now())}
+}
+
+// verify takes an answer only with the key that is pinned for the peer, and only
+// for these very bytes.
+func (w *Worker) verify(a attempt, answer []byte) (wire.Ack, error) {
+	key, err := token.ParseKey(a.Peer.PublicKey)
+	if err != nil {
+		return wire.Ack{}, err
+	}
+	var ack wire.Ack
+	if err := token.Open(token.Ack, key, string(answer), &ack); err != nil {
+		return wire.Ack{}, err
+	}
+	now, iat := w.Clock.Now(), time.Unix(ack.Iat, 0)
+	switch {
+	case ack.Iss != a.Claims.Aud, ack.Aud != a.Claims.Iss, ack.Ref != a.Claims.JTI, ack.SHA256 != a.sha256:
+		return wire.Ack{}, errors.New("it is about something else")
+	case iat.After(now.Add(wire.MaxSkew)), iat.Before(time.Unix(a.Claims.Iat, 0).Add(-wire.MaxSkew)):
+		return wire.Ack{}, errors.New("its time cannot be right")
+	case ack.Status != wire.Applied && ack.Status != wire.Rejected:
+		return wire.Ack{}, errors.New("its status is not known")
+	}
+	return ack, nil
+}
+
+// settle writes down what came of it, in one transaction.
+func (w *Worker) settle(ctx context.Context, a attempt, result outcome) error {
+	err := w.DB.InTx(ctx, func(tx node.Tx) error {
+		next := tx.Now().Add(w.pause(a, result))
+		switch {
+		case result.ack != nil:
+			return w.settleAck(tx, a, *result.ack, next)
+		case result.unsent:
+			return w.putBack(tx, a, next)
+		}
+		_, err := w.Outbox.RescheduleOutbox(tx, a.item.ID, a.item.LeaseToken, next)
+		return err
+	})
+	if errors.Is(err, errLeaseLost) {
+		err = nil
+	}
+	w.report(a, result)
+	return err
+}
+
+// settleAck applies the answer whoever holds the lease now: it is the peer's
+// word, and true in any case.
+func (w *Worker) settleAck(tx node.Tx, a attempt, ack wire.Ack, next time.Time) error {
+	done, err := w.Coordination.Acknowledged(tx, a.AgentID, ack)
+	if err != nil {
+		return err
+	}
+	if done {
+		_, err = w.Outbox.DeleteOutbox(tx, a.item.ID, a.item.LeaseToken)
+	} else {
+		_, err = w.Outbox.RescheduleOutbox(tx, a.item.ID, a.item.LeaseToken, next)
+	}
+	return err
+}
+
+// pause is how long to wait for the next attempt.
+func (w *Worker) pause(a attempt, result outcome) time.Duration {
+	if result.queued {
+		return max(askAgain, outbox.Pause(a.item.Attempts-patience+1, w.Jitter()))
+	}
+	return max(outbox.Pause(a.item.Attempts, w.Jitter()), result.retryAfter)
+}
+
+func (w *Worker) report(a attempt, result outcome) {
+	if result.problem != "" {
+		w.Log.Info("envelope not delivered", "host", a.host, "message", a.MessageID,
+			"attempts", a.item.Attempts, "problem", result.problem)
+	}
+}
+
+// retryAfter is what the header of that name asks for, seconds or a date, up to
+// outbox.MaxPause.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	pause := time.Duration(0)
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		pause = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		pause = at.Sub(now)
+	}
+	return min(max(pause, 0), outbox.MaxPause)
+}

@@ -1,0 +1,198 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"agentlink/coordination"
+	"agentlink/coordination/wire"
+	"agentlink/node"
+	"agentlink/node/outbox"
+	"agentlink/node/token"
+)
+
+// Coordination is what the worker needs of coordination.Service.
+type Coordination interface {
+	Dispatch(tx node.Tx, item outbox.Item) (coordination.Dispatch, error)
+	// KeepEnvelope stores the bytes of a message that has none yet. Code: conflict
+	// where it has some, since two different envelopes of one message must never leave.
+	KeepEnvelope(tx node.Tx, agentID, messageID string, envelope []byte, sha256 string) error
+	// NotSent also forgets the bytes: the message's number is free again.
+	NotSent(tx node.Tx, agentID, messageID string) error
+	Acknowledged(tx node.Tx, agentID string, ack wire.Ack) (done bool, err error)
+}
+
+// Inbox takes envelopes in. That of this node is peer.Inbox.
+type Inbox interface {
+	Receive(ctx context.Context, envelope []byte, remoteIP string) (status int, answer []byte)
+}
+
+// WorkerConfig is what a worker needs. All is required but Log.
+type WorkerConfig struct {
+	DB           node.DB
+	Outbox       outbox.Store
+	Coordination Coordination
+	Directory    coordination.Directory
+	Transport    Transport
+	// Inbox is this node's own, for envelopes between two of its agents.
+	Inbox  Inbox
+	Signer *token.Signer
+	Host   string // host[:port] of our agents' addresses
+	Clock  node.Clock
+	IDs    node.IDs
+	Jitter func() float64 // in [0, 1)
+	Log    *slog.Logger
+}
+
+// Limits of the worker.
+const (
+	// askAgain is the pause where a peer has not decided yet whether to look at us.
+	askAgain = 2 * time.Second
+	// patience is how often it is kept before the pauses grow.
+	patience = 5
+	// maxInFlight is how many requests to one host run at once, so that a slow peer
+	// cannot take every worker.
+	maxInFlight = 4
+	// settleTimeout bounds writing down what came of an attempt.
+	settleTimeout = 10 * time.Second
+)
+
+// Worker delivers what waits in the outbox. Any number of Steps may run at once,
+// in any number of replicas.
+type Worker struct {
+	WorkerConfig
+	mu       sync.Mutex
+	inFlight map[string]int // by host
+}
+
+// NewWorker makes a worker.
+func NewWorker(config WorkerConfig) *Worker {
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Worker{WorkerConfig: config, inFlight: map[string]int{}}
+}
+
+// attempt is one claimed item on its way.
+type attempt struct {
+	coordination.Dispatch
+	item outbox.Item
+	host string
+	// first says that this very claim made the bytes. Of a later one nobody can say
+	// that nothing has left.
+	first  bool
+	sha256 string
+}
+
+// Step claims one due item and brings it as far as it gets. more is false when
+// nothing was due. An error is one of the node's own; the item's lease lapses
+// and it is tried again.
+func (w *Worker) Step(ctx context.Context) (more bool, err error) {
+	a, claimed, err := w.claim(ctx)
+	if err != nil || !claimed {
+		return false, err
+	}
+	if a.Do != coordination.Send {
+		return true, nil
+	}
+	defer w.leave(a.host)
+	return true, w.deliver(ctx, a)
+}
+
+// claim leases an item and asks coordination, in one transaction.
+func (w *Worker) claim(ctx context.Context) (a attempt, claimed bool, err error) {
+	leaseToken := w.IDs.New()
+	entered := ""
+	err = w.DB.InTx(ctx, func(tx node.Tx) error {
+		w.leave(entered) // of a run that was rolled back
+		a, claimed, entered = attempt{}, false, ""
+		item, ok, err := w.Outbox.ClaimOutbox(tx, leaseToken, tx.Now().Add(outbox.Lease))
+		if err != nil || !ok {
+			return err
+		}
+		claimed, a.item = true, item
+		if a.Dispatch, err = w.Coordination.Dispatch(tx, item); err != nil {
+			return err
+		}
+		if a.Do == coordination.Send {
+			if err := a.prepare(); err != nil {
+				return err
+			}
+			if w.enter(a.host) {
+				entered = a.host
+				return nil
+			}
+			a.Do = coordination.Wait
+			return w.putBack(tx, a, tx.Now().Add(time.Second))
+		}
+		return w.settleUnsent(tx, a)
+	})
+	if err != nil {
+		w.leave(entered)
+	}
+	return a, claimed, err
+}
+
+// prepare reads from kept bytes what they say, so that nothing else is asked of
+// their answer.
+func (a *attempt) prepare() error {
+	a.first = a.Envelope == nil
+	if !a.first {
+		if err := token.Peek(token.Envelope, string(a.Envelope), &a.Claims); err != nil {
+			return node.Wrap(errors.New("the kept envelope cannot be read"), "dispatch")
+		}
+	}
+	address, err := node.ParseAddress(a.Claims.Aud)
+	a.host = address.Host
+	return err
+}
+
+func (w *Worker) settleUnsent(tx node.Tx, a attempt) error {
+	if a.Do == coordination.Wait {
+		_, err := w.Outbox.RescheduleOutbox(tx, a.item.ID, a.item.LeaseToken, a.Next)
+		return err
+	}
+	_, err := w.Outbox.DeleteOutbox(tx, a.item.ID, a.item.LeaseToken)
+	return err
+}
+
+// errLeaseLost rolls back what a worker that overslept may no longer say.
+var errLeaseLost = errors.New("the lease was lost")
+
+// putBack ends an attempt of which nothing has left.
+func (w *Worker) putBack(tx node.Tx, a attempt, next time.Time) error {
+	if a.first {
+		if err := w.Coordination.NotSent(tx, a.AgentID, a.MessageID); err != nil {
+			return err
+		}
+	}
+	held, err := w.Outbox.RescheduleOutbox(tx, a.item.ID, a.item.LeaseToken, next)
+	if err == nil && !held {
+		return errLeaseLost
+	}
+	return err
+}
+
+func (w *Worker) enter(host string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.inFlight[host] >= maxInFlight {
+		return false
+	}
+	w.inFlight[host]++
+	return true
+}
+
+func (w *Worker) leave(host string) {
+	if host == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.inFlight[host]--; w.inFlight[host] <= 0 {
+		delete(w.inFlight, host)
+	}
+}
