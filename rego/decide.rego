@@ -1,0 +1,50 @@
+# METADATA
+# title: How the node decides
+# description: |
+#   An answer for each capability: the reason, its outcome, and the grant that
+#   won. A capability that gets none here is refused by the node.
+package agentlink.decide
+
+import data.agentlink.constraints
+import data.agentlink.facts
+import data.agentlink.kinds
+import data.agentlink.narrowing
+import data.agentlink.precedence
+
+# METADATA
+# title: Answers by capability
+# description: '{capability: [outcome, reason, grant]}'
+# entrypoint: true
+answers := {want.capability: [data.outcomes[reason], reason, grant] |
+	facts.complete
+	some want in input.wanted
+	[reason, grant] := verdict(want, kinds.of(want.capability))
+}
+
+# What ends before any grant is looked at, then the table.
+verdict(want, kind) := ["agent_disabled", ""] if input.agent.status == "disabled"
+
+else := ["unknown_capability", ""] if kind == "other"
+
+else := ["connection_not_active", ""] if not kinds.reachable[kind]
+
+else := [narrowing.narrowed(cell, kind, want), grant.id] if {
+	input.agent.status == "active"
+	grant := precedence.winner(want.patterns)
+	cell := row(kind)[standing(grant)]
+}
+
+# METADATA
+# title: The row of the table
+# description: What the owner approved, or what was queued before, is asked only for denies.
+row(kind) := data.table[kind][input.agent.mode] if input.denyOnly == false
+
+else := data.deny_only if input.denyOnly == true
+
+# METADATA
+# title: The column of the table
+standing(grant) := grant.mode if grant.mode in {"deny", "ask", "none"}
+
+else := "allow" if constraints.met(grant)
+
+else := "unmatched" if grant.mode == "allow"

@@ -1,0 +1,53 @@
+# METADATA
+# title: Kinds
+# description: |
+#   The first column of the source's decision table: which row a capability
+#   belongs to. A connection request to a peer that was revoked or rejected has
+#   a row of its own, held in every mode.
+package agentlink.kinds
+
+# METADATA
+# title: The row of a capability
+of(capability) := "message" if capability in {
+	"message.send",
+	"task.create",
+	"task.propose",
+	"task.respond",
+	"task.cancel",
+}
+
+else := connection if capability == "connection.request"
+
+else := "disclosure" if named(capability, `^disclose\.[a-z0-9_-]+$`)
+
+else := "action" if named(capability, `^action(\.[a-z0-9_-]+)+$`)
+
+else := "other"
+
+connection := "connection_to_revoked" if input.connection == "revoked"
+
+else := "connection_to_rejected" if input.connection == "rejected"
+
+else := "connection"
+
+# The owner may name disclosures and actions of their own. Built-in names have
+# the same form.
+named(capability, form) if {
+	count(capability) <= 128
+	regex.match(form, capability)
+}
+
+# METADATA
+# title: Kinds that can be answered as the connection stands
+# description: Messages, task writes and disclosures need an active connection.
+reachable["message"] if input.connection == "active"
+
+reachable["disclosure"] if input.connection == "active"
+
+reachable["connection"] := true
+
+reachable["connection_to_revoked"] := true
+
+reachable["connection_to_rejected"] := true
+
+reachable["action"] := true
