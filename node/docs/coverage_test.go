@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,31 @@ func missing(file, content, test string) string {
 		return file + " has no case " + subtest
 	}
 	return ""
+}
+
+// TestReadmeNamesEverySetting: its table has the settings that the node reads,
+// and no others.
+func TestReadmeNamesEverySetting(t *testing.T) {
+	t.Parallel()
+	variable := regexp.MustCompile(`AGENTLINK_[A-Z_]+[A-Z]`)
+	known, err := os.ReadFile(filepath.Join(root, "node", "config", "config.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := names(variable, string(known)), names(variable, string(readme))
+	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+		t.Error(diff)
+	}
+}
+
+func names(pattern *regexp.Regexp, text string) []string {
+	found := pattern.FindAllString(text, -1)
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 var tick = regexp.MustCompile("`([^`]+)`")
