@@ -76,9 +76,8 @@ CREATE TABLE node_keys (
 CREATE TABLE idempotency (
     caller     TEXT NOT NULL,
     key        TEXT NOT NULL, -- by its keyed hash
-    hash       TEXT NOT NULL, -- of route and body, keyed
-    status     BIGINT NOT NULL, -- the answer's; 0 while there is none
-    answer     BYTEA, -- sealed
+    hash       TEXT NOT NULL, -- of route and body, by its keyed hash
+    answer     BYTEA, -- sealed; NULL while there is none
     expires_at BIGINT NOT NULL,
     PRIMARY KEY (caller, key)
 );

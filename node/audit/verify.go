@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"agentlink/node"
@@ -22,10 +23,27 @@ func (r Report) OK() bool { return r.Problem == "" }
 
 const verifyPage = 1000
 
+// UnopenedError says that the sealed data of a row was changed: it does not open.
+type UnopenedError struct {
+	Position int64
+	Err      error
+}
+
+// Error implements error.
+func (e *UnopenedError) Error() string {
+	return fmt.Sprintf("the data of row %d does not open", e.Position)
+}
+
+// Unwrap gives the cause.
+func (e *UnopenedError) Unwrap() error { return e.Err }
+
 // Verify walks the whole log and compares it with the head. Where deep is set
 // the data of each row is opened and compared with its hash too.
 func (l *Log) Verify(tx node.Tx, deep bool) (Report, error) {
 	head, err := l.store.AuditHead(tx)
+	if node.CodeOf(err) == node.NotFound {
+		return Report{Problem: "the head is missing"}, nil
+	}
 	if err != nil {
 		return Report{}, err
 	}
@@ -35,6 +53,10 @@ func (l *Log) Verify(tx node.Tx, deep bool) (Report, error) {
 	last := Row{Hash: GenesisHash}
 	for {
 		rows, err := l.store.AuditRows(tx, Filter{After: last.Position, Limit: verifyPage, Hashes: !deep})
+		var unopened *UnopenedError
+		if errors.As(err, &unopened) {
+			return Report{Rows: last.Position, Head: last.Hash, Problem: unopened.Error()}, nil
+		}
 		if err != nil {
 			return Report{}, err
 		}

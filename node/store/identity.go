@@ -1,0 +1,45 @@
+package store
+
+import (
+	"agentlink/node"
+	"agentlink/node/identity"
+	"agentlink/node/seal"
+)
+
+// InsertNodeKeys implements identity.Store.
+func (s *Store) InsertNodeKeys(tx node.Tx, keys identity.Keys) error {
+	seed, err := s.seal(keyPlace("seed", keys.ID), keys.Seed)
+	if err != nil {
+		return err
+	}
+	opening, err := s.seal(keyPlace("age_identity", keys.ID), []byte(keys.AgeIdentity))
+	if err != nil {
+		return err
+	}
+	_, err = s.exec(tx, `INSERT INTO node_keys (slot, id, seed, age_identity, created_at)
+		VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`, keys.ID, seed, opening, micros(keys.CreatedAt))
+	return err
+}
+
+// NodeKeys implements identity.Store.
+func (s *Store) NodeKeys(tx node.Tx) (keys identity.Keys, err error) {
+	var seed, opening []byte
+	var created int64
+	err = s.one(tx, `SELECT id, seed, age_identity, created_at FROM node_keys WHERE slot = 1`, nil,
+		&keys.ID, &seed, &opening, &created)
+	if err != nil {
+		return identity.Keys{}, err
+	}
+	if keys.Seed, err = s.open(keyPlace("seed", keys.ID), seed); err != nil {
+		return identity.Keys{}, err
+	}
+	if opening, err = s.open(keyPlace("age_identity", keys.ID), opening); err != nil {
+		return identity.Keys{}, err
+	}
+	keys.AgeIdentity, keys.CreatedAt = string(opening), timeOf(created)
+	return keys, nil
+}
+
+func keyPlace(column, id string) seal.Place {
+	return seal.Place{Table: "node_keys", Column: column, Row: id}
+}
