@@ -3,15 +3,13 @@ package node
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"math"
-	"strconv"
+	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/gowebpki/jcs"
 )
 
 // Limits of JSON from outside.
@@ -23,14 +21,17 @@ const (
 
 // Decode reads one JSON value from outside into a struct, strictly: names in
 // exact case, no duplicate and no unknown member, valid UTF-8, at most
-// MaxJSONDepth levels, no number beyond ±(2^53 − 1), nothing after the value.
+// MaxJSONDepth levels, only numbers that SafeNumber takes, nothing after the
+// value. All of that but the unknown members holds inside of raw members too. A
+// member that is null counts as absent; null in place of the struct is refused.
+//
 // Code: bad_request, naming the field where one is known; too_large over
-// MaxJSONBytes.
+// MaxJSONBytes. Neither message nor cause quotes a value of the caller's.
 func Decode(data []byte, into any) error {
 	if len(data) > MaxJSONBytes {
 		return Errorf(TooLarge, "The request is larger than 64 KiB.")
 	}
-	if err := checkJSON(data); err != nil {
+	if err := checkJSON(data, isStruct(into)); err != nil {
 		return err
 	}
 	err := json.Unmarshal(data, into, json.RejectUnknownMembers(true), json.MatchCaseInsensitiveNames(false))
@@ -40,43 +41,62 @@ func Decode(data []byte, into any) error {
 	return decodeProblem(err)
 }
 
-func decodeProblem(err error) error {
-	var semantic *json.SemanticError
-	if errors.As(err, &semantic) {
-		problem := "has the wrong type"
-		if errors.Is(err, json.ErrUnknownName) {
-			problem = "is not known here"
-		}
-		return BadFields(Field{Field: fieldName(string(semantic.JSONPointer)), Problem: problem})
-	}
-	return &Error{Code: BadRequest, Message: "The request is not valid JSON.", Err: err}
+func isStruct(into any) bool {
+	kind := reflect.TypeOf(into)
+	return kind.Kind() == reflect.Pointer && kind.Elem().Kind() == reflect.Struct
 }
 
+// decodeProblem drops err: its text can quote what the caller sent.
+func decodeProblem(err error) error {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return Errorf(BadRequest, "The request is not valid JSON.")
+	}
+	problem := "has the wrong type"
+	if errors.Is(err, json.ErrUnknownName) {
+		problem = "is not known here"
+	}
+	return badField(semantic.JSONPointer, problem)
+}
+
+func badField(pointer jsontext.Pointer, problem string) error {
+	return BadFields(Field{Field: fieldName(pointer), Problem: problem})
+}
+
+// plainName is a name that can be shown in a message whoever chose it.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
 // fieldName turns a JSON pointer into the dotted form that errors use.
-func fieldName(pointer string) string {
-	name := strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
-	if name == "" {
+func fieldName(pointer jsontext.Pointer) string {
+	var names []string
+	for name := range pointer.Tokens() {
+		if !plainName.MatchString(name) {
+			name = "(unusual name)"
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
 		return "(body)"
 	}
-	return name
+	return strings.Join(names, ".")
 }
 
 // checkJSON walks the tokens once, before anything is built from them.
-func checkJSON(data []byte) error {
+func checkJSON(data []byte, object bool) error {
 	decoder := jsontext.NewDecoder(bytes.NewReader(data))
 	for {
 		token, err := decoder.ReadToken()
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
 			return tokenProblem(decoder, err)
+		}
+		if object && token.Kind() == 'n' && decoder.StackDepth() == 0 {
+			return badField("", "must be an object")
 		}
 		if decoder.StackDepth() > MaxJSONDepth {
 			return Errorf(BadRequest, "The request is nested deeper than %d levels.", MaxJSONDepth)
 		}
 		if token.Kind() == '0' && !SafeNumber(token.String()) {
-			return BadFields(Field{Field: fieldName(string(decoder.StackPointer())), Problem: "is a number that is too large"})
+			return badField(decoder.StackPointer(), "is a number too large or too long to be kept exactly")
 		}
 		if decoder.StackDepth() == 0 {
 			return onlySpaceLeft(data[decoder.InputOffset():])
@@ -93,37 +113,10 @@ func onlySpaceLeft(rest []byte) error {
 
 func tokenProblem(decoder *jsontext.Decoder, err error) error {
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return BadFields(Field{Field: fieldName(string(decoder.StackPointer())), Problem: "appears twice"})
+		return badField(decoder.StackPointer(), "appears twice")
 	}
-	return &Error{Code: BadRequest, Message: "The request is not valid JSON.", Err: err}
-}
-
-// SafeNumber says whether a JSON number is finite and within ±(2^53 − 1).
-// Beyond that two different numbers could share one canonical form, and so one
-// approval hash.
-func SafeNumber(text string) bool {
-	value, err := strconv.ParseFloat(text, 64)
-	return err == nil && !math.IsInf(value, 0) && math.Abs(value) <= MaxSafeInt
-}
-
-// Canonical is the canonical JSON (RFC 8785) of a value.
-func Canonical(value any) ([]byte, error) {
-	raw, err := json.Marshal(value, json.Deterministic(true))
-	if err != nil {
-		return nil, fmt.Errorf("marshal: %w", err)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return Errorf(BadRequest, "The request ends before its JSON value does.")
 	}
-	canonical, err := jcs.Transform(raw)
-	if err != nil {
-		return nil, fmt.Errorf("canonicalise: %w", err)
-	}
-	return canonical, nil
-}
-
-// MustCanonical is Canonical for values that the node built itself.
-func MustCanonical(value any) []byte {
-	canonical, err := Canonical(value)
-	if err != nil {
-		panic(err)
-	}
-	return canonical
+	return Errorf(BadRequest, "The request is not valid JSON after byte %d.", decoder.InputOffset())
 }
