@@ -99,9 +99,9 @@ var homes = []struct {
 	{"github.com/open-policy-agent/opa", []string{"policy/engine"}, []string{"rego"}},
 	{"github.com/gofiber/fiber", []string{"node/api", "node/api/*", "dashboard", "node/app"}, nil},
 	{"github.com/valyala/fasthttp", []string{"node/api"}, nil},
-	{"database/sql", []string{"node/store"}, []string{"node/store/storetest", "migrations"}},
-	{"modernc.org/sqlite", []string{"node/store"}, []string{"migrations"}},
-	{"github.com/jackc/pgx", []string{"node/store"}, []string{"migrations"}},
+	{"database/sql", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
+	{"modernc.org/sqlite", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
+	{"github.com/jackc/pgx", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
 	{"github.com/pressly/goose", []string{"node/store"}, []string{"migrations"}},
 	{"github.com/spf13/cobra", []string{"node/cmd/agentlink"}, nil},
 }

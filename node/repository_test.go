@@ -18,7 +18,7 @@ import (
 )
 
 // root is the repository's folder: where go.mod stands.
-func root(t *testing.T) string {
+func root(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()
 	if err != nil {
