@@ -35,8 +35,14 @@ type Connection struct {
 	// Initiated says that our side asked.
 	Initiated bool
 	// RequestID is the jti of the connection.request that made it; the answer refers to it.
-	RequestID string
-	Note      string // sent with the request; sealed at rest
+	RequestID  string
+	ApprovalID string // while our owner decides about our agent's request
+	Note       string // sent with the request; sealed at rest
+	// Secret is that of the invitation which our request uses, until it is sent; sealed at rest.
+	Secret string
+	// Invited: the contact's request carried an invitation of ours, which
+	// replaces the comparison of fingerprints.
+	Invited bool
 	// AcceptUnacked: we accepted and the peer has not acknowledged it yet, so our
 	// other messages wait.
 	AcceptUnacked bool

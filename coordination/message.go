@@ -64,10 +64,15 @@ type Message struct {
 	Envelope   []byte
 	Sha256     string
 	ApprovalID string // unique where set
-	// Needs are the capabilities that were checked, for the check before each attempt.
-	Needs       []string
+	// Needs are the capabilities that were checked, for the check before each
+	// attempt, and DecidedRev the revision of the agent's rules they were last
+	// checked at: the same revision denies nothing new.
+	Needs      []string
+	DecidedRev int64
+	// Tries counts the attempts, without those that provably wrote no byte.
+	Tries       int
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // when it stops being worth applying
-	AttemptedAt time.Time // zero: no byte of it can have left
+	AttemptedAt time.Time // of the first attempt; zero: no byte of it can have left
 	SettledAt   time.Time // when the peer's answer came, or it failed
 }

@@ -82,6 +82,8 @@ type Copy struct {
 	// Ended tells who ended it and how.
 	EndedBy      Role   `json:"endedBy,omitempty"`
 	CancelReason string `json:"cancelReason,omitempty"`
+	// Expired: the deadline passed here; it stays so when a message falls void.
+	Expired bool `json:"expired,omitempty"`
 	// Confirmation is the confirm that was applied, ours or the peer's.
 	Confirmation *Confirmation `json:"confirmation,omitempty"`
 	// Crossed is the confirm of the other side that met a cancelled copy (D4), or
@@ -137,9 +139,11 @@ type Task struct {
 	InDoubt      bool
 	// RunID is the run under way; "" when there is none.
 	RunID string
-	// ExecutedAt is when our own run was reserved, zero while none has succeeded;
-	// ConfirmOwed says that the peer has not been told yet.
+	// ExecutedAt is when our own run was reserved, zero while none has succeeded,
+	// and Executed what came of it, sealed at rest; ConfirmOwed says that the peer
+	// has not been told yet.
 	ExecutedAt  time.Time
+	Executed    *Confirmation
 	ConfirmOwed bool
 	Rev         int64
 	CreatedAt   time.Time

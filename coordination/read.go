@@ -1,0 +1,73 @@
+package coordination
+
+import (
+	"agentlink/node"
+)
+
+// What agents and owners read. agentID "" means that the owner asks: every
+// agent's. Another agent's object and one that does not exist are the same
+// not_found.
+
+var errNoConnection = node.Errorf(node.NotFound, "There is no such connection.")
+
+// Connection finds a connection. Code: not_found.
+func (s *Service) Connection(tx node.Tx, agentID, id string) (Connection, error) {
+	c, err := s.Store.Connection(tx, id)
+	if err != nil || (agentID != "" && c.AgentID != agentID) {
+		return Connection{}, hide(err, errNoConnection)
+	}
+	return c, nil
+}
+
+// hide gives the one answer for what is not there and what is not yours.
+func hide(err error, answer *node.Error) error {
+	if err == nil || node.CodeOf(err) == node.NotFound {
+		return answer
+	}
+	return err
+}
+
+// Connections lists them, newest first.
+func (s *Service) Connections(tx node.Tx, agentID string, page Page) ([]Connection, error) {
+	return s.Store.Connections(tx, agentID, page)
+}
+
+// Messages lists chat messages, newest first; connectionID "" means all contacts.
+func (s *Service) Messages(tx node.Tx, agentID, connectionID string, page Page) ([]Message, error) {
+	return s.Store.Chat(tx, agentID, connectionID, page)
+}
+
+// Message finds one message of any type. Code: not_found.
+func (s *Service) Message(tx node.Tx, agentID, id string) (Message, error) {
+	m, err := s.Store.Message(tx, agentID, id)
+	if err != nil {
+		return Message{}, hide(err, node.Errorf(node.NotFound, "There is no such message."))
+	}
+	return m, nil
+}
+
+// Task finds a task; for an agent a held create is not there yet. Code: not_found.
+func (s *Service) Task(tx node.Tx, agentID, uid string) (Task, error) {
+	task, err := s.Store.Task(tx, agentID, uid)
+	if err != nil || (task.Held && agentID != "") {
+		return Task{}, hide(err, node.Errorf(node.NotFound, "There is no such task."))
+	}
+	return task, nil
+}
+
+// TaskFilter narrows a list of tasks. Zero values mean all.
+type TaskFilter struct {
+	ConnectionID string
+	Status       Status
+}
+
+// Tasks lists tasks, newest first.
+func (s *Service) Tasks(tx node.Tx, agentID string, filter TaskFilter, page Page) ([]Task, error) {
+	return s.Store.Tasks(tx, agentID, filter, page)
+}
+
+// TaskLog lists the messages of our copy of a task, in their order: void ones
+// too, with why they are void.
+func (s *Service) TaskLog(tx node.Tx, task Task) ([]Message, error) {
+	return s.Store.TaskMessages(tx, task.AgentID, task.UID)
+}

@@ -1,0 +1,341 @@
+package coordination
+
+import (
+	"encoding/json"
+	"time"
+
+	"agentlink/coordination/wire"
+	"agentlink/node"
+)
+
+// receiveTask takes a numbered message: the next number is processed, and a
+// rejection uses it up; a lower one gets its stored outcome; a higher one is a
+// gap, which the sender fills first.
+func (s *Service) receiveTask(tx node.Tx, r *receiving) (wire.Ack, error) {
+	task, err := s.Store.LockTask(tx, r.agent.ID, r.Envelope.Task)
+	if node.CodeOf(err) == node.NotFound {
+		return s.receiveForUnknown(tx, r)
+	}
+	if err != nil {
+		return wire.Ack{}, err
+	}
+	ack, err := s.receiveNumbered(tx, r, &task)
+	ack.Ack = task.InSeq
+	return ack, err
+}
+
+func (s *Service) receiveNumbered(tx node.Tx, r *receiving, task *Task) (wire.Ack, error) {
+	seq := r.Envelope.Seq
+	switch {
+	case r.Envelope.Type == wire.TaskCreate && (task.ConnectionID != r.connection.ID || seq > task.InSeq):
+		return s.reject(tx, r, wire.CodeUIDTaken)
+	case task.Held || task.ConnectionID != r.connection.ID:
+		return s.reject(tx, r, wire.CodeUnknownTask)
+	case r.Envelope.Ack > task.OutSeq:
+		return s.outOfStep(tx, r, task, wire.CodeRestored)
+	case seq <= task.InSeq:
+		return s.lowerNumber(tx, r, task)
+	case seq > task.InSeq+1:
+		return wire.Ack{Status: wire.Rejected, Code: wire.CodeGap}, nil
+	}
+	task.InSeq = seq
+	if r.Envelope.Type == wire.TaskVoid {
+		return s.receiveVoid(tx, r, task)
+	}
+	code, err := s.applyTheirs(tx, r, task)
+	if err != nil {
+		return wire.Ack{}, err
+	}
+	if code == "" {
+		return applied(), nil
+	}
+	if err := s.Store.SaveTask(tx, *task, task.Status); err != nil {
+		return wire.Ack{}, err
+	}
+	return s.reject(tx, r, code)
+}
+
+// applyTheirs applies the peer's next message. The answer is "", or the code of
+// the rejection; then what has changed on the task is still to be saved.
+func (s *Service) applyTheirs(tx node.Tx, r *receiving, task *Task) (code string, err error) {
+	if task.OutOfStep {
+		return wire.CodeOutOfStep, nil
+	}
+	if !validContent(r.Envelope.Type, r.Inner.Content, task.Type) {
+		return wire.CodeBadContent, nil
+	}
+	code, err = s.overtake(tx, r, task)
+	if code != "" || err != nil {
+		return code, err
+	}
+	actor, m, from := peerActor(task.OwnerID, task.AgentID), r.message(tx), task.Status
+	if code := task.apply(task.Role.Other(), m); code != "" {
+		return code, s.metOtherwise(tx, r, task, code)
+	}
+	task.Positions++
+	m.Position = task.Positions
+	if err := s.store(tx, r, m); err != nil {
+		return "", err
+	}
+	if err := s.saveTask(tx, *task, from, ""); err != nil {
+		return "", err
+	}
+	return "", s.auditTask(tx, actor, *task, m, from)
+}
+
+// metOtherwise flags what a confirm or a cancel means that met a copy which had
+// ended otherwise (D4, D6).
+func (s *Service) metOtherwise(tx node.Tx, r *receiving, task *Task, code string) error {
+	actor := peerActor(task.OwnerID, task.AgentID)
+	switch {
+	case r.Envelope.Type == wire.TaskConfirm:
+		return s.disagree(tx, actor, task, disagreementFor(code))
+	case r.Envelope.Type == wire.TaskCancel && code == wire.CodeAlreadyConfirmed:
+		return s.disagree(tx, actor, task, ConfirmedVsEnded)
+	}
+	return nil
+}
+
+// overtake voids, or refuses, what crossed on the way (D1, D2).
+func (s *Service) overtake(tx node.Tx, r *receiving, task *Task) (code string, err error) {
+	uncovered, err := s.uncovered(tx, task, r.Envelope.Ack)
+	if err != nil || len(uncovered) == 0 {
+		return "", err
+	}
+	why := ""
+	switch {
+	case r.Envelope.Type == wire.TaskPropose && task.Role == Initiator:
+		return wire.CodeVersionConflict, nil
+	case r.Envelope.Type == wire.TaskPropose:
+		why = wire.CodeVersionConflict
+	case r.Envelope.Type == wire.TaskRespond && accepts(r.Inner.Content):
+		if anyDelivered(uncovered) {
+			return wire.CodeStaleAcceptance, nil
+		}
+		if !s.acceptanceFits(task, uncovered, r.message(tx)) {
+			return "", nil
+		}
+		why = "crossed_acceptance"
+	default:
+		return "", nil
+	}
+	return "", s.voidCrossed(tx, task, uncovered, why)
+}
+
+// uncovered lists our proposals in the copy that the peer had not processed when
+// it wrote: without a number yet, or with one above its ack.
+func (s *Service) uncovered(tx node.Tx, task *Task, ack int64) ([]Message, error) {
+	messages, err := s.Store.TaskMessages(tx, task.AgentID, task.UID)
+	if err != nil {
+		return nil, err
+	}
+	var uncovered []Message
+	for _, m := range messages {
+		if m.Direction == Out && m.Type == wire.TaskPropose && !m.Void && (m.Seq == 0 || m.Seq > ack) {
+			uncovered = append(uncovered, m)
+		}
+	}
+	return uncovered, nil
+}
+
+func anyDelivered(messages []Message) bool {
+	for _, m := range messages {
+		if m.Status == MsgDelivered {
+			return true
+		}
+	}
+	return false
+}
+
+// acceptanceFits says whether the acceptance would hold once the proposals that
+// crossed it are void; one that would not leaves them alone.
+func (s *Service) acceptanceFits(task *Task, uncovered []Message, m Message) bool {
+	gone := map[string]bool{}
+	for _, u := range uncovered {
+		gone[u.ID] = true
+	}
+	trial := task.Copy.clone()
+	trial.Proposals = nil
+	var last *Proposal
+	for _, p := range task.Copy.Proposals {
+		if gone[p.MessageID] {
+			continue
+		}
+		trial.Proposals = append(trial.Proposals, p)
+		last = &trial.Proposals[len(trial.Proposals)-1]
+	}
+	if last != nil && last.Status == ProposalSuperseded {
+		last.Status = ProposalPending
+	}
+	return trial.apply(task.folding(), task.Role.Other(), m) == ""
+}
+
+// voidCrossed makes proposals of ours void. One that cannot have left fails;
+// one that may have arrived waits for the peer's answer, which will reject it.
+func (s *Service) voidCrossed(tx node.Tx, task *Task, crossed []Message, why string) error {
+	actor := peerActor(task.OwnerID, task.AgentID)
+	for _, m := range crossed {
+		if m.Status == MsgQueued && m.AttemptedAt.IsZero() {
+			if err := s.fail(tx, actor, m, why); err != nil {
+				return err
+			}
+		}
+		if err := s.void(tx, actor, task, m, MsgFailed, why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func accepts(content json.RawMessage) bool {
+	var response wire.Response
+	return node.Decode(content, &response) == nil && response.Decision == wire.Accept
+}
+
+// validContent checks what a message says by itself, before it meets the copy.
+func validContent(typ wire.Type, content json.RawMessage, taskType string) bool {
+	switch typ {
+	case wire.TaskPropose:
+		var p wire.Proposal
+		return node.Decode(content, &p) == nil && validFields(taskType, p.Fields)
+	case wire.TaskRespond:
+		var response wire.Response
+		return node.Decode(content, &response) == nil && within(response.Reason, 0, wire.MaxReason) &&
+			(response.Decision == wire.Accept || response.Decision == wire.Reject)
+	case wire.TaskCancel:
+		var cancel wire.Cancel
+		return node.Decode(content, &cancel) == nil && within(cancel.Reason, 0, wire.MaxReason)
+	case wire.TaskConfirm:
+		var confirm wire.Confirm
+		t, known := TypeOf(taskType)
+		return node.Decode(content, &confirm) == nil && known && confirm.Action == t.Action && t.Action != "" &&
+			within(confirm.Code, 0, 64) && within(confirm.Receipt, 0, 4096) && within(confirm.Salt, 0, 64)
+	}
+	return false
+}
+
+func validFields(taskType string, fields json.RawMessage) bool {
+	t, known := TypeOf(taskType)
+	if !known {
+		return false
+	}
+	_, err := t.CheckFields(fields)
+	return err == nil
+}
+
+// lowerNumber answers a number that was processed before.
+func (s *Service) lowerNumber(tx node.Tx, r *receiving, task *Task) (wire.Ack, error) {
+	earlier, err := s.Store.NumberedMessage(tx, r.agent.ID, task.UID, In, r.Envelope.Seq)
+	if err != nil && node.CodeOf(err) != node.NotFound {
+		return wire.Ack{}, err
+	}
+	found := err == nil
+	switch {
+	case r.Envelope.Type == wire.TaskVoid && voids(r.Inner.Content) == earlier.ID && found && earlier.Status == MsgReceived:
+		return wire.Ack{Status: wire.Applied, Code: wire.CodeAlreadyProcessed}, nil
+	case r.Envelope.Type == wire.TaskVoid && voids(r.Inner.Content) == earlier.ID && found:
+		return wire.Ack{Status: wire.Rejected, Code: earlier.Code}, nil
+	case found && earlier.Type == wire.TaskVoid && earlier.Replaces == r.Envelope.JTI:
+		return wire.Ack{Status: wire.Rejected, Code: wire.CodeVoided}, nil
+	case found && earlier.ID == r.Envelope.JTI && earlier.Status == MsgReceived:
+		return applied(), nil
+	case found && earlier.ID == r.Envelope.JTI:
+		return wire.Ack{Status: wire.Rejected, Code: earlier.Code}, nil
+	}
+	return s.outOfStep(tx, r, task, wire.CodeSeqReused)
+}
+
+// voids is the id that a task.void names, or "".
+func voids(content json.RawMessage) string {
+	var void wire.Void
+	if node.Decode(content, &void) != nil {
+		return ""
+	}
+	return void.JTI
+}
+
+func (s *Service) outOfStep(tx node.Tx, r *receiving, task *Task, code string) (wire.Ack, error) {
+	ack, err := s.reject(tx, r, code)
+	if err != nil {
+		return ack, err
+	}
+	return ack, s.markOutOfStep(tx, peerActor(task.OwnerID, task.AgentID), task.AgentID, task.UID, code)
+}
+
+// receiveVoid records that the message behind this number was withdrawn before
+// it came.
+func (s *Service) receiveVoid(tx node.Tx, r *receiving, task *Task) (wire.Ack, error) {
+	m := r.message(tx)
+	if m.Replaces = voids(r.Inner.Content); !node.ValidID(m.Replaces) {
+		if err := s.Store.SaveTask(tx, *task, task.Status); err != nil {
+			return wire.Ack{}, err
+		}
+		return s.reject(tx, r, wire.CodeBadContent)
+	}
+	if err := s.Store.SaveTask(tx, *task, task.Status); err != nil {
+		return wire.Ack{}, err
+	}
+	return wire.Ack{Status: wire.Applied, Code: wire.CodeVoided}, s.store(tx, r, m)
+}
+
+// receiveForUnknown takes messages of a task that we have no copy of: its
+// create, or the withdrawal of its create.
+func (s *Service) receiveForUnknown(tx node.Tx, r *receiving) (wire.Ack, error) {
+	switch {
+	case r.Envelope.Type == wire.TaskVoid && r.Envelope.Seq == 1 && node.ValidID(voids(r.Inner.Content)):
+		until := time.Unix(r.Envelope.Exp, 0).Add(wire.KeepAnswer)
+		err := s.Store.KeepAnswer(tx, r.agent.ID, voids(r.Inner.Content), r.Envelope.Iss, nil, until)
+		return wire.Ack{Status: wire.Applied, Code: wire.CodeVoided, Ack: 1}, err
+	case r.Envelope.Type != wire.TaskCreate:
+		return s.reject(tx, r, wire.CodeUnknownTask)
+	}
+	_, withdrawn, err := s.Store.KeptAnswer(tx, r.agent.ID, r.Envelope.JTI, r.Envelope.Iss)
+	if err != nil {
+		return wire.Ack{}, err
+	}
+	if withdrawn {
+		return s.reject(tx, r, wire.CodeVoided)
+	}
+	return s.receiveCreate(tx, r)
+}
+
+func (s *Service) receiveCreate(tx node.Tx, r *receiving) (wire.Ack, error) {
+	var create wire.Create
+	if node.Decode(r.Inner.Content, &create) != nil || !within(create.Title, 1, wire.MaxTitle) || r.Envelope.Seq != 1 || !node.ValidID(r.Envelope.Task) {
+		return s.reject(tx, r, wire.CodeBadContent)
+	}
+	if _, known := TypeOf(create.TaskType); !known {
+		return s.reject(tx, r, wire.CodeUnknownType)
+	}
+	if create.Proposal != nil && !validFields(create.TaskType, create.Proposal.Fields) {
+		return s.reject(tx, r, wire.CodeBadContent)
+	}
+	latest := tx.Now().Add(MaxHours*time.Hour + wire.MaxSkew)
+	if !create.Deadline.After(tx.Now()) || create.Deadline.After(latest) {
+		return s.reject(tx, r, wire.CodeBadDeadline)
+	}
+	task := Task{
+		UID: r.Envelope.Task, OwnerID: r.agent.OwnerID, AgentID: r.agent.ID, ConnectionID: r.connection.ID,
+		Contact: r.connection.Contact, Role: Responder, Type: create.TaskType, Status: Open,
+		Deadline: create.Deadline.UTC().Truncate(time.Microsecond), InSeq: 1, Positions: 1,
+		CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
+	}
+	m := r.message(tx)
+	m.Position = 1
+	if code := task.apply(Initiator, m); code != "" {
+		return s.reject(tx, r, code)
+	}
+	fresh, err := s.Store.InsertTask(tx, task)
+	if err != nil {
+		return wire.Ack{}, err
+	}
+	if !fresh {
+		return s.reject(tx, r, wire.CodeUIDTaken)
+	}
+	if err := s.store(tx, r, m); err != nil {
+		return wire.Ack{}, err
+	}
+	ack := applied()
+	ack.Ack = 1
+	return ack, s.auditTask(tx, peerActor(task.OwnerID, task.AgentID), task, m, "")
+}

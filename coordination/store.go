@@ -1,0 +1,71 @@
+package coordination
+
+import (
+	"time"
+
+	"agentlink/node"
+)
+
+// Store keeps connections, messages and tasks. What is not there is
+// node.NotFound. Lock… methods keep other writers off the row until the
+// transaction ends; Save… methods write a row that was locked, and fail with a
+// conflict where its status is no longer the one given as from.
+type Store interface {
+	InsertConnection(tx node.Tx, c Connection) error
+	Connection(tx node.Tx, id string) (Connection, error)
+	LockConnection(tx node.Tx, id string) (Connection, error)
+	SaveConnection(tx node.Tx, c Connection, from ConnectionStatus) error
+	// ConnectionsWith lists every connection of an agent and a contact, the latest first.
+	ConnectionsWith(tx node.Tx, agentID, contact string) ([]Connection, error)
+	// Connections pages through an agent's connections; "" means every agent's.
+	Connections(tx node.Tx, agentID string, page Page) ([]Connection, error)
+
+	InsertInvitation(tx node.Tx, i Invitation) error
+	// UseInvitation marks it used if it is this agent's, unused and not expired; false otherwise.
+	UseInvitation(tx node.Tx, agentID, secretHash string) (bool, error)
+
+	// RecordLookup notes that the agent's request made the node look up a host, and
+	// CountLookups how many hosts it did so for since a time.
+	RecordLookup(tx node.Tx, agentID, host string) error
+	CountLookups(tx node.Tx, agentID, host string, since time.Time) (others int, err error)
+
+	InsertMessage(tx node.Tx, m Message) error
+	Message(tx node.Tx, agentID, id string) (Message, error)
+	// SaveMessage writes everything but ids and type.
+	SaveMessage(tx node.Tx, m Message, from MessageStatus) error
+	// Chat pages through chat messages; connectionID "" means all contacts, agentID
+	// "" every agent's.
+	Chat(tx node.Tx, agentID, connectionID string, page Page) ([]Message, error)
+	// TaskMessages lists the messages that entered the copy, in order.
+	TaskMessages(tx node.Tx, agentID, uid string) ([]Message, error)
+	// QueuedMessages lists our queued messages to a connection, by position.
+	QueuedMessages(tx node.Tx, agentID, connectionID string) ([]Message, error)
+	// NumberedMessage finds the message with this number, or not_found. Of two,
+	// a message and the task.void that took its number, it gives the task.void.
+	NumberedMessage(tx node.Tx, agentID, uid string, direction Direction, seq int64) (Message, error)
+	// OverdueMessages lists queued chat, task and notice messages whose time is over.
+	OverdueMessages(tx node.Tx, limit int) ([]Message, error)
+	// CountRejected counts the stored rejections of a connection, to bound them.
+	CountRejected(tx node.Tx, agentID, connectionID string) (int, error)
+
+	InsertTask(tx node.Tx, t Task) (fresh bool, err error)
+	Task(tx node.Tx, agentID, uid string) (Task, error)
+	LockTask(tx node.Tx, agentID, uid string) (Task, error)
+	SaveTask(tx node.Tx, t Task, from Status) error
+	// Tasks pages through tasks, without held ones where agentID is not "".
+	Tasks(tx node.Tx, agentID string, filter TaskFilter, page Page) ([]Task, error)
+	// UnfinishedTasks lists those of a connection that have not ended.
+	UnfinishedTasks(tx node.Tx, agentID, connectionID string) ([]Task, error)
+	// OverdueTasks lists unfinished tasks past their deadline, OwedTasks those whose
+	// confirmation is owed.
+	OverdueTasks(tx node.Tx, limit int) ([]Task, error)
+	OwedTasks(tx node.Tx, limit int) ([]Task, error)
+
+	// KeepAnswer stores the signed answer to an envelope until a time. Signed nil
+	// only notes that this id is withdrawn.
+	KeepAnswer(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error
+	// KeptAnswer gives it back.
+	KeptAnswer(tx node.Tx, agentID, jti, contact string) (signed []byte, ok bool, err error)
+	// SweepAnswers drops answers whose time is over.
+	SweepAnswers(tx node.Tx, limit int) (int64, error)
+}

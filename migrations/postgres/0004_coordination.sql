@@ -1,0 +1,139 @@
+-- +goose Up
+-- Times are microseconds since 1970. What the comments call sealed is encrypted
+-- for its cell; a key is an HMAC of what it stands for.
+
+CREATE TABLE connections (
+    id              TEXT NOT NULL PRIMARY KEY,
+    owner_id        TEXT NOT NULL,
+    agent_id        TEXT NOT NULL,
+    contact_key     TEXT NOT NULL,
+    status          TEXT NOT NULL CHECK (status IN ('pending_owner', 'pending_outgoing', 'pending_incoming', 'active', 'rejected', 'revoked')),
+    fingerprint     TEXT NOT NULL,
+    initiated       BIGINT NOT NULL CHECK (initiated IN (0, 1)),
+    request_id      TEXT NOT NULL,
+    approval_id     TEXT NOT NULL,
+    invited         BIGINT NOT NULL CHECK (invited IN (0, 1)),
+    accept_unacked  BIGINT NOT NULL CHECK (accept_unacked IN (0, 1)),
+    structured_only BIGINT NOT NULL CHECK (structured_only IN (0, 1)),
+    key_changed     BIGINT NOT NULL CHECK (key_changed IN (0, 1)),
+    sent            BIGINT NOT NULL CHECK (sent IN (0, 1)),
+    detail          BYTEA NOT NULL, -- contact, peer, note, secret; sealed
+    rev             BIGINT NOT NULL,
+    created_at      BIGINT NOT NULL,
+    updated_at      BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX connections_active ON connections (agent_id, contact_key) WHERE status = 'active';
+CREATE UNIQUE INDEX connections_pending ON connections (agent_id, contact_key, initiated)
+    WHERE status IN ('pending_owner', 'pending_outgoing', 'pending_incoming');
+CREATE INDEX connections_contact ON connections (agent_id, contact_key, created_at, id);
+CREATE INDEX connections_agent ON connections (agent_id, created_at, id);
+CREATE INDEX connections_all ON connections (created_at, id);
+
+CREATE TABLE invitations (
+    id          TEXT NOT NULL PRIMARY KEY,
+    owner_id    TEXT NOT NULL,
+    agent_id    TEXT NOT NULL,
+    secret_hash TEXT NOT NULL UNIQUE,
+    expires_at  BIGINT NOT NULL,
+    used_at     BIGINT NOT NULL,
+    created_at  BIGINT NOT NULL
+);
+
+CREATE TABLE lookups (
+    agent_id TEXT NOT NULL,
+    host_key TEXT NOT NULL,
+    at       BIGINT NOT NULL,
+    PRIMARY KEY (agent_id, host_key)
+);
+CREATE INDEX lookups_at ON lookups (agent_id, at);
+
+CREATE TABLE messages (
+    id            TEXT NOT NULL,
+    owner_id      TEXT NOT NULL,
+    agent_id      TEXT NOT NULL,
+    connection_id TEXT NOT NULL REFERENCES connections (id),
+    task_uid      TEXT NOT NULL, -- '' where it belongs to none
+    direction     TEXT NOT NULL CHECK (direction IN ('in', 'out')),
+    type          TEXT NOT NULL,
+    author        TEXT NOT NULL CHECK (author IN ('agent', 'owner')),
+    status        TEXT NOT NULL CHECK (status IN ('pending_approval', 'queued', 'delivered', 'rejected', 'failed', 'received')),
+    code          TEXT NOT NULL,
+    seq           BIGINT NOT NULL CHECK (seq >= 0),
+    ack           BIGINT NOT NULL CHECK (ack >= 0),
+    position      BIGINT NOT NULL CHECK (position >= 0),
+    void          BIGINT NOT NULL CHECK (void IN (0, 1)),
+    void_reason   TEXT NOT NULL,
+    replaces      TEXT NOT NULL,
+    content       BYTEA NOT NULL, -- sealed
+    envelope      BYTEA,          -- sealed
+    sha256        TEXT NOT NULL,
+    approval_id   TEXT NOT NULL,
+    needs         TEXT NOT NULL, -- names of capabilities, with a space between
+    decided_rev   BIGINT NOT NULL,
+    tries         BIGINT NOT NULL CHECK (tries >= 0),
+    created_at    BIGINT NOT NULL,
+    expires_at    BIGINT NOT NULL,
+    attempted_at  BIGINT NOT NULL,
+    settled_at    BIGINT NOT NULL,
+    PRIMARY KEY (agent_id, direction, connection_id, id)
+);
+CREATE INDEX messages_id ON messages (agent_id, id);
+CREATE UNIQUE INDEX messages_approval ON messages (approval_id) WHERE approval_id <> '';
+CREATE INDEX messages_chat ON messages (agent_id, created_at, id) WHERE type = 'message';
+CREATE INDEX messages_chat_contact ON messages (connection_id, created_at, id) WHERE type = 'message';
+CREATE INDEX messages_chat_all ON messages (created_at, id) WHERE type = 'message';
+CREATE INDEX messages_task ON messages (agent_id, task_uid, position) WHERE position > 0;
+CREATE INDEX messages_number ON messages (agent_id, task_uid, direction, seq) WHERE seq > 0;
+CREATE INDEX messages_queued ON messages (agent_id, connection_id, position) WHERE status = 'queued';
+CREATE INDEX messages_overdue ON messages (expires_at) WHERE status = 'queued';
+CREATE INDEX messages_rejected ON messages (agent_id, connection_id) WHERE status = 'rejected' AND direction = 'in';
+
+CREATE TABLE tasks (
+    agent_id      TEXT NOT NULL,
+    uid           TEXT NOT NULL,
+    owner_id      TEXT NOT NULL,
+    connection_id TEXT NOT NULL REFERENCES connections (id),
+    role          TEXT NOT NULL CHECK (role IN ('initiator', 'responder')),
+    type          TEXT NOT NULL,
+    status        TEXT NOT NULL CHECK (status IN ('open', 'negotiating', 'agreed', 'awaiting_approval', 'confirmed', 'cancelled', 'expired')),
+    held          BIGINT NOT NULL CHECK (held IN (0, 1)),
+    deadline      BIGINT NOT NULL,
+    out_seq       BIGINT NOT NULL CHECK (out_seq >= 0),
+    in_seq        BIGINT NOT NULL CHECK (in_seq >= 0),
+    positions     BIGINT NOT NULL CHECK (positions >= 0),
+    disagreement  TEXT NOT NULL CHECK (disagreement IN ('', 'confirmed_vs_cancelled', 'double_run')),
+    out_of_step   BIGINT NOT NULL CHECK (out_of_step IN (0, 1)),
+    in_doubt      BIGINT NOT NULL CHECK (in_doubt IN (0, 1)),
+    run_id        TEXT NOT NULL,
+    executed_at   BIGINT NOT NULL,
+    confirm_owed  BIGINT NOT NULL CHECK (confirm_owed IN (0, 1)),
+    copy          BYTEA NOT NULL, -- contact, copy, executed; sealed
+    rev           BIGINT NOT NULL,
+    created_at    BIGINT NOT NULL,
+    updated_at    BIGINT NOT NULL,
+    PRIMARY KEY (agent_id, uid)
+);
+CREATE INDEX tasks_agent ON tasks (agent_id, created_at, uid);
+CREATE INDEX tasks_all ON tasks (created_at, uid);
+CREATE INDEX tasks_status ON tasks (agent_id, status, created_at, uid);
+CREATE INDEX tasks_connection ON tasks (connection_id, created_at, uid);
+CREATE INDEX tasks_overdue ON tasks (deadline) WHERE status IN ('open', 'negotiating', 'agreed', 'awaiting_approval') AND held = 0;
+CREATE INDEX tasks_owed ON tasks (updated_at) WHERE confirm_owed = 1;
+
+CREATE TABLE answers (
+    agent_id    TEXT NOT NULL,
+    contact_key TEXT NOT NULL,
+    jti         TEXT NOT NULL,
+    signed      BYTEA, -- NULL: the message was withdrawn before it came
+    until       BIGINT NOT NULL,
+    PRIMARY KEY (agent_id, contact_key, jti)
+);
+CREATE INDEX answers_until ON answers (until);
+
+-- +goose Down
+DROP TABLE answers;
+DROP TABLE tasks;
+DROP TABLE messages;
+DROP TABLE lookups;
+DROP TABLE invitations;
+DROP TABLE connections;

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"strings"
+	"time"
+
+	"agentlink/coordination"
+	"agentlink/node"
+	"agentlink/node/seal"
+)
+
+const messageColumns = `id, owner_id, agent_id, connection_id, task_uid, direction, type, author, status, code, seq, ack,
+	position, void, void_reason, replaces, content, envelope, sha256, approval_id, needs, decided_rev, tries,
+	created_at, expires_at, attempted_at, settled_at`
+
+// messagePlace binds a cell to its whole key: a peer chooses the ids of its own
+// messages.
+func messagePlace(column string, m coordination.Message) seal.Place {
+	row := strings.Join([]string{m.AgentID, string(m.Direction), m.ConnectionID, m.ID}, "/")
+	return seal.Place{Table: "messages", Column: column, Row: row, Owner: m.OwnerID}
+}
+
+// InsertMessage implements coordination.Store.
+func (s *Store) InsertMessage(tx node.Tx, m coordination.Message) error {
+	content, err := s.seal(messagePlace("content", m), m.Content)
+	if err != nil {
+		return err
+	}
+	envelope, err := s.seal(messagePlace("envelope", m), m.Envelope)
+	if err != nil {
+		return err
+	}
+	return changed(s.exec(tx, `INSERT INTO messages (`+messageColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
+		ON CONFLICT DO NOTHING`,
+		m.ID, m.OwnerID, m.AgentID, m.ConnectionID, m.TaskUID, m.Direction, m.Type, m.Author, m.Status, m.Code, m.Seq, m.Ack,
+		m.Position, m.Void, m.VoidReason, m.Replaces, content, envelope, m.Sha256, m.ApprovalID, strings.Join(m.Needs, " "),
+		m.DecidedRev, m.Tries, micros(m.CreatedAt), micros(m.ExpiresAt), micros(m.AttemptedAt), micros(m.SettledAt)))
+}
+
+// Message implements coordination.Store. Of two messages with one id, which a
+// peer can bring about, it gives ours.
+func (s *Store) Message(tx node.Tx, agentID, id string) (coordination.Message, error) {
+	w := (&where{}).and("id = ?", id)
+	if agentID != "" {
+		w.and("agent_id = ?", agentID)
+	}
+	w.write(" ORDER BY direction DESC LIMIT 1")
+	return first(s.messages(tx, `SELECT `+messageColumns+` FROM messages`+w.String(), w.args...))
+}
+
+// SaveMessage implements coordination.Store.
+func (s *Store) SaveMessage(tx node.Tx, m coordination.Message, from coordination.MessageStatus) error {
+	content, err := s.seal(messagePlace("content", m), m.Content)
+	if err != nil {
+		return err
+	}
+	envelope, err := s.seal(messagePlace("envelope", m), m.Envelope)
+	if err != nil {
+		return err
+	}
+	return changed(s.exec(tx, `UPDATE messages SET status = $1, code = $2, seq = $3, ack = $4, position = $5, void = $6,
+			void_reason = $7, content = $8, envelope = $9, sha256 = $10, decided_rev = $11, tries = $12, expires_at = $13,
+			attempted_at = $14, settled_at = $15
+		WHERE agent_id = $16 AND direction = $17 AND connection_id = $18 AND id = $19 AND status = $20`,
+		m.Status, m.Code, m.Seq, m.Ack, m.Position, m.Void, m.VoidReason, content, envelope, m.Sha256, m.DecidedRev, m.Tries,
+		micros(m.ExpiresAt), micros(m.AttemptedAt), micros(m.SettledAt),
+		m.AgentID, m.Direction, m.ConnectionID, m.ID, from))
+}
+
+// Chat implements coordination.Store.
+func (s *Store) Chat(tx node.Tx, agentID, connectionID string, page coordination.Page) ([]coordination.Message, error) {
+	w := (&where{}).and("type = 'message'")
+	if agentID != "" {
+		w.and("agent_id = ?", agentID)
+	}
+	if connectionID != "" {
+		w.and("connection_id = ?", connectionID)
+	}
+	w.page(page, "id")
+	return s.messages(tx, `SELECT `+messageColumns+` FROM messages`+w.String(), w.args...)
+}
+
+// TaskMessages implements coordination.Store.
+func (s *Store) TaskMessages(tx node.Tx, agentID, uid string) ([]coordination.Message, error) {
+	return s.messages(tx, `SELECT `+messageColumns+` FROM messages
+		WHERE agent_id = $1 AND task_uid = $2 AND position > 0 ORDER BY position`, agentID, uid)
+}
+
+// QueuedMessages implements coordination.Store.
+func (s *Store) QueuedMessages(tx node.Tx, agentID, connectionID string) ([]coordination.Message, error) {
+	return s.messages(tx, `SELECT `+messageColumns+` FROM messages
+		WHERE agent_id = $1 AND connection_id = $2 AND status = 'queued' ORDER BY position, created_at, id`, agentID, connectionID)
+}
+
+// NumberedMessage implements coordination.Store.
+func (s *Store) NumberedMessage(tx node.Tx, agentID, uid string, direction coordination.Direction, seq int64) (coordination.Message, error) {
+	return first(s.messages(tx, `SELECT `+messageColumns+` FROM messages
+		WHERE agent_id = $1 AND task_uid = $2 AND direction = $3 AND seq = $4 AND seq > 0
+		ORDER BY CASE WHEN type = 'task.void' THEN 0 ELSE 1 END, created_at LIMIT 1`, agentID, uid, direction, seq))
+}
+
+// OverdueMessages implements coordination.Store.
+func (s *Store) OverdueMessages(tx node.Tx, limit int) ([]coordination.Message, error) {
+	return s.messages(tx, `SELECT `+messageColumns+` FROM messages
+		WHERE status = 'queued' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`, micros(tx.Now()), limit)
+}
+
+// CountRejected implements coordination.Store.
+func (s *Store) CountRejected(tx node.Tx, agentID, connectionID string) (count int, err error) {
+	err = s.one(tx, `SELECT COUNT(*) FROM messages
+		WHERE agent_id = $1 AND connection_id = $2 AND status = 'rejected' AND direction = 'in'`,
+		[]any{agentID, connectionID}, &count)
+	return count, err
+}
+
+func (s *Store) messages(tx node.Tx, query string, args ...any) ([]coordination.Message, error) {
+	var list []coordination.Message
+	err := s.each(tx, query, args, func(scan func(...any) error) error {
+		m, err := s.scanMessage(scan)
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
+func (s *Store) scanMessage(scan func(...any) error) (m coordination.Message, err error) {
+	var content, envelope []byte
+	var needs string
+	var created, expires, attempted, settled int64
+	err = scan(&m.ID, &m.OwnerID, &m.AgentID, &m.ConnectionID, &m.TaskUID, &m.Direction, &m.Type, &m.Author, &m.Status, &m.Code,
+		&m.Seq, &m.Ack, &m.Position, &m.Void, &m.VoidReason, &m.Replaces, &content, &envelope, &m.Sha256, &m.ApprovalID,
+		&needs, &m.DecidedRev, &m.Tries, &created, &expires, &attempted, &settled)
+	if err != nil {
+		return m, err
+	}
+	m.Needs = strings.Fields(needs)
+	m.CreatedAt, m.ExpiresAt, m.AttemptedAt, m.SettledAt = timeOf(created), timeOf(expires), timeOf(attempted), timeOf(settled)
+	if m.Content, err = s.open(messagePlace("content", m), content); err != nil {
+		return m, err
+	}
+	m.Envelope, err = s.open(messagePlace("envelope", m), envelope)
+	return m, err
+}
+
+// KeepAnswer implements coordination.Store.
+func (s *Store) KeepAnswer(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error {
+	_, err := s.exec(tx, `INSERT INTO answers (agent_id, contact_key, jti, signed, until) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (agent_id, contact_key, jti) DO UPDATE SET signed = excluded.signed, until = excluded.until`,
+		agentID, s.contactKey(contact), jti, signed, micros(until))
+	return err
+}
+
+// KeptAnswer implements coordination.Store.
+func (s *Store) KeptAnswer(tx node.Tx, agentID, jti, contact string) (signed []byte, ok bool, err error) {
+	err = s.one(tx, `SELECT signed FROM answers WHERE agent_id = $1 AND contact_key = $2 AND jti = $3`,
+		[]any{agentID, s.contactKey(contact), jti}, &signed)
+	if node.CodeOf(err) == node.NotFound {
+		return nil, false, nil
+	}
+	return signed, err == nil, err
+}
+
+// SweepAnswers implements coordination.Store.
+func (s *Store) SweepAnswers(tx node.Tx, limit int) (int64, error) {
+	return s.exec(tx, `DELETE FROM answers WHERE (agent_id, contact_key, jti) IN
+		(SELECT agent_id, contact_key, jti FROM answers WHERE until <= $1 LIMIT $2)`, micros(tx.Now()), limit)
+}
