@@ -121,7 +121,7 @@ func (s *Service) pay(tx node.Tx, listed Task) error {
 
 func (s *Service) sweepAnswers(ctx context.Context) (more bool, err error) {
 	err = s.DB.InTx(ctx, func(tx node.Tx) error {
-		swept, err := s.Store.SweepAnswers(tx, 10*batch)
+		swept, err := s.Store.SweepAcks(tx, 10*batch)
 		more = swept == 10*batch
 		return err
 	})

@@ -73,7 +73,7 @@ func (s *Service) Answered(tx node.Tx, envelope wire.Envelope) (signed []byte, o
 	if err != nil {
 		return nil, false, ignoreNotFound(err)
 	}
-	signed, ok, err = s.Store.KeptAnswer(tx, agent.ID, envelope.JTI, envelope.Iss)
+	signed, ok, err = s.Store.KeptAck(tx, agent.ID, envelope.JTI, envelope.Iss)
 	return signed, ok && signed != nil, err
 }
 
@@ -107,7 +107,7 @@ func (s *Service) Receive(tx node.Tx, in Incoming, sign func(wire.Ack) ([]byte, 
 		return signed, nil // uses up no number, so it is answered anew
 	}
 	until := time.Unix(in.Envelope.Exp, 0).Add(wire.KeepAnswer)
-	return signed, s.Store.KeepAnswer(tx, agent.ID, in.Envelope.JTI, in.Envelope.Iss, signed, until)
+	return signed, s.Store.KeepAck(tx, agent.ID, in.Envelope.JTI, in.Envelope.Iss, signed, until)
 }
 
 func (s *Service) process(tx node.Tx, r *receiving) (wire.Ack, error) {

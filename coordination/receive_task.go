@@ -284,12 +284,12 @@ func (s *Service) receiveForUnknown(tx node.Tx, r *receiving) (wire.Ack, error) 
 	switch {
 	case r.Envelope.Type == wire.TaskVoid && r.Envelope.Seq == 1 && node.ValidID(voids(r.Inner.Content)):
 		until := time.Unix(r.Envelope.Exp, 0).Add(wire.KeepAnswer)
-		err := s.Store.KeepAnswer(tx, r.agent.ID, voids(r.Inner.Content), r.Envelope.Iss, nil, until)
+		err := s.Store.KeepAck(tx, r.agent.ID, voids(r.Inner.Content), r.Envelope.Iss, nil, until)
 		return wire.Ack{Status: wire.Applied, Code: wire.CodeVoided, Ack: 1}, err
 	case r.Envelope.Type != wire.TaskCreate:
 		return s.reject(tx, r, wire.CodeUnknownTask)
 	}
-	_, withdrawn, err := s.Store.KeptAnswer(tx, r.agent.ID, r.Envelope.JTI, r.Envelope.Iss)
+	_, withdrawn, err := s.Store.KeptAck(tx, r.agent.ID, r.Envelope.JTI, r.Envelope.Iss)
 	if err != nil {
 		return wire.Ack{}, err
 	}

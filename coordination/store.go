@@ -61,11 +61,11 @@ type Store interface {
 	OverdueTasks(tx node.Tx, limit int) ([]Task, error)
 	OwedTasks(tx node.Tx, limit int) ([]Task, error)
 
-	// KeepAnswer stores the signed answer to an envelope until a time. Signed nil
+	// KeepAck stores the signed answer to an envelope until a time. Signed nil
 	// only notes that this id is withdrawn.
-	KeepAnswer(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error
-	// KeptAnswer gives it back.
-	KeptAnswer(tx node.Tx, agentID, jti, contact string) (signed []byte, ok bool, err error)
-	// SweepAnswers drops answers whose time is over.
-	SweepAnswers(tx node.Tx, limit int) (int64, error)
+	KeepAck(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error
+	// KeptAck gives it back.
+	KeptAck(tx node.Tx, agentID, jti, contact string) (signed []byte, ok bool, err error)
+	// SweepAcks drops answers whose time is over.
+	SweepAcks(tx node.Tx, limit int) (int64, error)
 }

@@ -143,16 +143,16 @@ func (s *Store) scanMessage(scan func(...any) error) (m coordination.Message, er
 	return m, err
 }
 
-// KeepAnswer implements coordination.Store.
-func (s *Store) KeepAnswer(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error {
+// KeepAck implements coordination.Store.
+func (s *Store) KeepAck(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error {
 	_, err := s.exec(tx, `INSERT INTO answers (agent_id, contact_key, jti, signed, until) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (agent_id, contact_key, jti) DO UPDATE SET signed = excluded.signed, until = excluded.until`,
 		agentID, s.contactKey(contact), jti, signed, micros(until))
 	return err
 }
 
-// KeptAnswer implements coordination.Store.
-func (s *Store) KeptAnswer(tx node.Tx, agentID, jti, contact string) (signed []byte, ok bool, err error) {
+// KeptAck implements coordination.Store.
+func (s *Store) KeptAck(tx node.Tx, agentID, jti, contact string) (signed []byte, ok bool, err error) {
 	err = s.one(tx, `SELECT signed FROM answers WHERE agent_id = $1 AND contact_key = $2 AND jti = $3`,
 		[]any{agentID, s.contactKey(contact), jti}, &signed)
 	if node.CodeOf(err) == node.NotFound {
@@ -161,8 +161,8 @@ func (s *Store) KeptAnswer(tx node.Tx, agentID, jti, contact string) (signed []b
 	return signed, err == nil, err
 }
 
-// SweepAnswers implements coordination.Store.
-func (s *Store) SweepAnswers(tx node.Tx, limit int) (int64, error) {
+// SweepAcks implements coordination.Store.
+func (s *Store) SweepAcks(tx node.Tx, limit int) (int64, error) {
 	return s.exec(tx, `DELETE FROM answers WHERE (agent_id, contact_key, jti) IN
 		(SELECT agent_id, contact_key, jti FROM answers WHERE until <= $1 LIMIT $2)`, micros(tx.Now()), limit)
 }
