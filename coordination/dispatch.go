@@ -219,14 +219,16 @@ func (s *Service) markSent(tx node.Tx, id string) error {
 	return s.Store.SaveConnection(tx, c, c.Status)
 }
 
-// KeepEnvelope stores the bytes of the first attempt before any of them leaves.
+// KeepEnvelope stores the bytes of a queued message that has none yet, before
+// any of them leaves. Code: conflict in any other case: of one message two
+// different envelopes never leave.
 func (s *Service) KeepEnvelope(tx node.Tx, agentID, messageID string, envelope []byte, sha256 string) error {
 	m, err := s.Store.Message(tx, agentID, messageID)
 	if err != nil {
 		return err
 	}
-	if m.Status != MsgQueued {
-		return node.ConflictFor(node.ReasonBadState, "The message is no longer queued.")
+	if m.Status != MsgQueued || m.Envelope != nil {
+		return node.ConflictFor(node.ReasonBadState, "The message is not waiting for its envelope.")
 	}
 	m.Envelope, m.Sha256 = envelope, sha256
 	return s.Store.SaveMessage(tx, m, MsgQueued)

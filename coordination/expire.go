@@ -76,18 +76,22 @@ func (s *Service) expireMessages(ctx context.Context) (bool, error) {
 	return len(overdue) == batch, err
 }
 
-// expireMessage fails a message whose time is over. What may have arrived stays
-// in the copy: the task is past its deadline on both sides.
+// expireMessage takes back a message whose time is over. Of one that may have
+// arrived the peer is asked, by a task.void, what became of it, so that the two
+// copies end alike. What cannot be asked about any more leaves them out of step.
 func (s *Service) expireMessage(tx node.Tx, listed Message) error {
 	m, err := s.Store.Message(tx, listed.AgentID, listed.ID)
 	if err != nil || m.Status != MsgQueued {
 		return err
 	}
 	actor := nodeActor(m.OwnerID, m.AgentID)
-	if m.TaskUID != "" && m.AttemptedAt.IsZero() && m.Type != wire.TaskVoid {
-		return s.stop(tx, actor, m, wire.CodeTooLate)
+	if err := s.stop(tx, actor, m, wire.CodeTooLate); err != nil {
+		return err
 	}
-	return s.fail(tx, actor, m, wire.CodeTooLate)
+	if m.Type == wire.TaskVoid || m.Type == wire.TaskConfirm {
+		return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, wire.CodeTooLate)
+	}
+	return nil
 }
 
 func (s *Service) payOwed(ctx context.Context) (bool, error) {

@@ -20,6 +20,15 @@ type Run struct {
 	Salt       string
 }
 
+// LockTask keeps other writers off one of the agent's tasks until the
+// transaction ends. Code: not_found, for a held create too.
+func (s *Service) LockTask(tx node.Tx, agentID, uid string) (Task, error) {
+	if _, err := s.Task(tx, agentID, uid); err != nil {
+		return Task{}, err
+	}
+	return s.Store.LockTask(tx, agentID, uid)
+}
+
 // AwaitApproval moves an agreed task to awaiting_approval; one that is there stays.
 // Code: conflict.
 func (s *Service) AwaitApproval(tx node.Tx, actor node.Actor, task Task) (Task, error) {

@@ -208,10 +208,7 @@ func (s *Service) CancelTask(tx node.Tx, actor node.Actor, uid, reason string) (
 
 // writable locks one of the agent's tasks for a message of ours.
 func (s *Service) writable(tx node.Tx, actor node.Actor, uid string) (Task, Connection, error) {
-	if _, err := s.Task(tx, actor.AgentID, uid); err != nil {
-		return Task{}, Connection{}, err
-	}
-	task, err := s.Store.LockTask(tx, actor.AgentID, uid)
+	task, err := s.LockTask(tx, actor.AgentID, uid)
 	if err != nil {
 		return Task{}, Connection{}, err
 	}

@@ -12,7 +12,7 @@ import (
 // message a task.void takes its number, and the task is in doubt until the peer
 // has answered; others just fail.
 func (s *Service) stop(tx node.Tx, actor node.Actor, m Message, code string) error {
-	if m.TaskUID == "" || m.Type == wire.TaskVoid {
+	if m.TaskUID == "" || m.Type == wire.TaskVoid || m.Type == wire.TaskConfirm {
 		return s.fail(tx, actor, m, code)
 	}
 	task, err := s.Store.LockTask(tx, m.AgentID, m.TaskUID)
