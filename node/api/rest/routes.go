@@ -1,0 +1,141 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"agentlink/node"
+	"agentlink/node/api"
+)
+
+// route is one row of the API: what is mounted, and what the OpenAPI document
+// says of it.
+type route struct {
+	method, path, summary string
+	op                    api.Op
+	// stream serves the same path to whoever accepts an event stream.
+	stream http.Handler
+	// request and answers are the structs; nil where there is none.
+	request reflect.Type
+	answer  reflect.Type
+	// statuses of answers that are no errors, and codes of those that are, beside
+	// what every route of an agent can answer.
+	statuses []int
+	codes    []node.Code
+	// open needs no token.
+	open bool
+	// waits: the request may be held until something changes.
+	waits bool
+	// keyed: an Idempotency-Key is honoured.
+	keyed bool
+}
+
+const prefix = "/v1/agent"
+
+func list[Req, Resp any](h *handlers, path, summary string, call func(node.Tx, api.Caller, Req) (Resp, error), codes ...node.Code) route {
+	return route{
+		method: http.MethodGet, path: prefix + path, summary: summary, op: api.Read(h.door, call),
+		request: reflect.TypeFor[Req](), answer: reflect.TypeFor[Resp](), statuses: []int{api.OK}, codes: codes,
+	}
+}
+
+func one[Req, Resp any](h *handlers, path, summary string, call func(node.Tx, api.Caller, Req) (Resp, error), codes ...node.Code) route {
+	r := list(h, path, summary, call, codes...)
+	r.op, r.waits, r.statuses = api.ReadOne(h.door, call), true, []int{api.OK, api.NotModified}
+	r.codes = append(r.codes, node.RateLimited)
+	return r
+}
+
+func post[Req, Resp any](h *handlers, path, summary string, statuses []int, call func(node.Tx, api.Caller, Req) (api.Reply[Resp], error), codes ...node.Code) route {
+	return route{
+		method: http.MethodPost, path: prefix + path, summary: summary, op: api.Write(h.door, call), keyed: true,
+		request: reflect.TypeFor[Req](), answer: reflect.TypeFor[Resp](), statuses: statuses, codes: append(codes, node.Conflict),
+	}
+}
+
+// routes is the whole API.
+func (h *handlers) routes() []route {
+	sentOrHeld := []int{api.Created, api.Accepted}
+	connect := post(h, "/connections", "Ask to connect with an agent of another node.", sentOrHeld,
+		func(node.Tx, api.Caller, connectRequest) (api.Reply[sent], error) { return api.Reply[sent]{}, nil }, node.PolicyDenied, node.RateLimited)
+	connect.op = api.WritePrepared(h.door, h.prepareConnect, h.connect)
+	start := post(h, "/actions", "Run an action, with an approval or under an allow grant.", sentOrHeld,
+		func(node.Tx, api.Caller, startRequest) (api.Reply[run], error) { return api.Reply[run]{}, nil }, node.PolicyDenied, node.NotFound)
+	start.op = api.Run(h.door, h.start)
+	events := list(h, "/events", "What happened since a cursor, oldest first; as a stream where text/event-stream is accepted.", h.events, node.RateLimited)
+	events.op, events.waits, events.stream = api.ReadNews(h.door, h.events, anyEvent), true, api.Stream(h.door, h.eventSource())
+
+	return []route{
+		one(h, "/me", "The agent as the node knows it.", h.me),
+		list(h, "/capabilities", "What would be answered, for each capability, and the grant that decides.", h.capabilities, node.NotFound),
+		list(h, "/connections", "Contacts.", h.connections),
+		connect,
+		one(h, "/connections/{id}", "One contact.", h.connection, node.NotFound),
+		list(h, "/messages", "Chat messages.", h.messages, node.NotFound),
+		post(h, "/messages", "Send a chat message.", sentOrHeld, h.sendMessage, node.PolicyDenied, node.NotFound, node.RateLimited),
+		list(h, "/tasks", "Tasks.", h.tasks, node.NotFound),
+		post(h, "/tasks", "Start a task with a contact.", sentOrHeld, h.startTask, node.PolicyDenied, node.NotFound, node.RateLimited),
+		one(h, "/tasks/{uid}", "One task: this node's copy.", h.task, node.NotFound),
+		post(h, "/tasks/{uid}/proposals", "Propose the next version of the terms.", sentOrHeld, h.propose, node.PolicyDenied, node.NotFound, node.RateLimited),
+		post(h, "/tasks/{uid}/responses", "Accept or reject the latest proposal.", sentOrHeld, h.respond, node.PolicyDenied, node.NotFound, node.RateLimited),
+		post(h, "/tasks/{uid}/cancel", "Cancel an unfinished task.", sentOrHeld, h.cancel, node.PolicyDenied, node.NotFound, node.RateLimited),
+		post(h, "/approvals", "Ask the owner to approve an action.", []int{api.Created}, h.ask, node.PolicyDenied, node.NotFound, node.RateLimited),
+		one(h, "/approvals/{id}", "One approval.", h.approval, node.NotFound),
+		start,
+		one(h, "/actions/{runId}", "One run of an action.", h.run, node.NotFound),
+		events,
+		{method: http.MethodPost, path: tokenPath, summary: "An access token for an agent's key.", op: h.door.Guard(h.token), open: true,
+			answer: reflect.TypeFor[tokenAnswer](), statuses: []int{api.OK}},
+		{method: http.MethodGet, path: "/healthz", summary: "Whether the node serves.", op: h.door.Guard(h.alive), open: true,
+			answer: reflect.TypeFor[health](), statuses: []int{api.OK}},
+		{method: http.MethodGet, path: "/readyz", summary: "Whether the node can do its work.", op: h.door.Guard(h.ready), open: true,
+			answer: reflect.TypeFor[health](), statuses: []int{api.OK}, codes: []node.Code{node.Unavailable}},
+	}
+}
+
+// mount serves the routes: fiber behind net/http, and net/http itself for what
+// waits or streams.
+func (h *handlers) mount(routes []route) http.Handler {
+	self := openapi()
+	document := h.document(append(routes, self))
+	self.op = func(context.Context, api.Call) api.Answer { return api.Answer{Status: api.OK, Body: document} }
+	routes = append(routes, self)
+	app, waiting, streaming := api.NewFiber(h.door.Fail), http.NewServeMux(), http.NewServeMux()
+	for _, r := range routes {
+		app.Add(r.method, api.FiberPath(r.path), api.Fiber(r.op))
+		if r.waits {
+			waiting.Handle(r.method+" "+r.path, api.HTTP(r.op))
+		}
+		if r.stream != nil {
+			streaming.Handle(r.method+" "+r.path, r.stream)
+		}
+	}
+	behind := api.BehindHTTP(app)
+	return api.Front(h.IDs, h.door.Fail, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case acceptsStream(r) && serves(streaming, r):
+			streaming.ServeHTTP(w, r)
+		case r.URL.Query().Has("wait") && serves(waiting, r):
+			waiting.ServeHTTP(w, r)
+		default:
+			behind.ServeHTTP(w, r)
+		}
+	}))
+}
+
+func serves(mux *http.ServeMux, r *http.Request) bool {
+	_, pattern := mux.Handler(r)
+	return pattern != "" && r.Method == http.MethodGet
+}
+
+func acceptsStream(r *http.Request) bool {
+	for _, entry := range strings.Split(r.Header.Get("Accept"), ",") {
+		kind, _, _ := strings.Cut(entry, ";")
+		if strings.TrimSpace(kind) == "text/event-stream" {
+			return true
+		}
+	}
+	return false
+}
