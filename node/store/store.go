@@ -80,7 +80,12 @@ func openEngine(ctx context.Context, url string) (engine, error) {
 }
 
 // Ping says whether the database answers. Code: unavailable.
-func (s *Store) Ping(ctx context.Context) error { return s.plain(s.engine.ping(ctx)) }
+func (s *Store) Ping(ctx context.Context) error {
+	if s.closed.Load() {
+		return errClosed().err
+	}
+	return s.plain(s.engine.ping(ctx))
+}
 
 // Close lets running transactions end and closes the database.
 func (s *Store) Close() error {

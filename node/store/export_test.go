@@ -1,0 +1,18 @@
+package store
+
+import "agentlink/node"
+
+// Exec, One and Each run the statements of tests.
+func (s *Store) Exec(tx node.Tx, query string, args ...any) (int64, error) {
+	return s.exec(tx, query, args...)
+}
+
+// One is one.
+func (s *Store) One(tx node.Tx, query string, args []any, dest ...any) error {
+	return s.one(tx, query, args, dest...)
+}
+
+// Each is each.
+func (s *Store) Each(tx node.Tx, query string, args []any, row func(scan func(dest ...any) error) error) error {
+	return s.each(tx, query, args, row)
+}
