@@ -23,9 +23,14 @@ func NewKeyPair() (identity, recipient string) {
 	return key.String(), key.Recipient().String()
 }
 
-// ValidRecipient says whether text is an age X25519 recipient.
+// ValidRecipient says whether text is an age X25519 recipient that can be sealed
+// for: a point of low order cannot.
 func ValidRecipient(text string) bool {
-	_, err := age.ParseX25519Recipient(text)
+	recipient, err := age.ParseX25519Recipient(text)
+	if err != nil {
+		return false
+	}
+	_, err = recipient.Wrap(make([]byte, fileKeySize))
 	return err == nil
 }
 
