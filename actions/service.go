@@ -1,9 +1,8 @@
 package actions
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
+	"log/slog"
+	"time"
 
 	"agentlink/approvals"
 	"agentlink/coordination"
@@ -12,28 +11,18 @@ import (
 	"agentlink/policy"
 )
 
-var errNotYet = errors.New("actions: being written")
+// DefaultTimeout is how long an executor may take unless it is configured.
+const DefaultTimeout = 20 * time.Second
 
-// Executor carries one action out. It is called outside any transaction.
-type Executor interface {
-	// Name is the action's: reservation.book.
-	Name() string
-	// Idempotent says that Execute with the same key has its effect once, so that
-	// a run which a crash cut off may be finished with the same key.
-	Idempotent() bool
-	Execute(ctx context.Context, key string, parameters json.RawMessage) (Result, error)
-}
-
-// Result is what an executor gives back.
-type Result struct {
-	Code      string // confirmation code, "" where there is none
-	Simulated bool
-	Data      map[string]any
-}
+// leaseMargin is how much longer than the executor's time-out a run belongs to
+// the replica that drives it.
+const leaseMargin = 10 * time.Second
 
 // Tasks is what actions need of coordination; coordination.Service implements it.
 type Tasks interface {
 	Task(tx node.Tx, agentID, uid string) (coordination.Task, error)
+	// LockTask keeps other writers off the task until the transaction ends.
+	LockTask(tx node.Tx, agentID, uid string) (coordination.Task, error)
 	Connection(tx node.Tx, agentID, id string) (coordination.Connection, error)
 	AwaitApproval(tx node.Tx, actor node.Actor, task coordination.Task) (coordination.Task, error)
 	AcceptanceSettled(tx node.Tx, task coordination.Task) (bool, error)
@@ -51,79 +40,75 @@ type Config struct {
 	Tasks     Tasks
 	Audit     *audit.Log
 	Executors []Executor
-	// SignReceipt signs the claims of a receipt with the node's key.
+	// Issuer is the node's fingerprint; SignReceipt signs the claims of a receipt
+	// with the node's key.
+	Issuer      string
 	SignReceipt func(claims any) (string, error)
+	// Timeout bounds an executor; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Wake is called when RecoverStep has something to do; nil does nothing.
+	Wake func()
+	// Log hears what went wrong after a run had begun, when nobody else would; nil
+	// is silent.
+	Log *slog.Logger
 }
-
-// Store keeps runs.
-type Store interface{}
 
 // Service is the one place where runs change.
-type Service struct{ Config }
+type Service struct {
+	Config
+	executors map[string]Executor
+}
 
 // New makes the service and registers it as the resolver of action approvals.
-func New(config Config) *Service { return &Service{config} }
-
-// Ask is a request for an action's approval.
-type Ask struct {
-	Action     string
-	Parameters json.RawMessage
-	TaskUID    string
-	OnApproval approvals.OnApproval
-}
-
-// RequestApproval asks the owner to approve an action. A refusal by the policy
-// is a value: its decision has to be committed.
-func (s *Service) RequestApproval(tx node.Tx, actor node.Actor, ask Ask) (approval approvals.Approval, refusal *node.Error, err error) {
-	return approvals.Approval{}, nil, errNotYet
-}
-
-// Start is a request to run an action: with action and parameters, and the
-// approval's id where there is one; or with the id alone.
-type Start struct {
-	Action     string
-	Parameters json.RawMessage
-	ApprovalID string
-	// Key is the caller's Idempotency-Key, "" for none: the same key and request
-	// give the same run.
-	Key string
-}
-
-// Run reserves, executes and finishes: three transactions of its own. A refusal
-// before anything ran is an error.
-func (s *Service) Run(ctx context.Context, actor node.Actor, start Start) (Run, error) {
-	return Run{}, errNotYet
+func New(config Config) *Service {
+	if config.Timeout <= 0 {
+		config.Timeout = DefaultTimeout
+	}
+	if config.Wake == nil {
+		config.Wake = func() {}
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{Config: config, executors: map[string]Executor{}}
+	for _, executor := range config.Executors {
+		s.executors[executor.Name()] = executor
+	}
+	config.Approvals.Handle(approvals.Action, s)
+	return s
 }
 
 // Find gives one of the agent's runs; agentID "" means any agent's. Code: not_found.
-func (s *Service) Find(tx node.Tx, agentID, id string) (Run, error) { return Run{}, errNotYet }
-
-// RecoverStep settles runs that a crash cut off, and runs what an owner
-// approved with onApproval "run" as soon as it may start.
-func (s *Service) RecoverStep(ctx context.Context) (more bool, err error) { return false, errNotYet }
-
-// Warning is what an owner has to see before approving an action.
-type Warning struct {
-	// Kind is "not_executing_role" (D6) or "already_ran" (D7).
-	Kind string
-	Text string
+func (s *Service) Find(tx node.Tx, agentID, id string) (Run, error) {
+	run, err := s.Store.Run(tx, id)
+	if err == nil && agentID != "" && run.AgentID != agentID {
+		return Run{}, node.Errorf(node.NotFound, "There is no such run.")
+	}
+	return run, err
 }
 
-// View is what an owner sees of an action's approval beside its parameters.
-type View struct {
-	Summary    string
-	Warnings   []Warning
-	Difference []Difference // from the accepted proposal
+// OfApproval gives the run that used an approval; agentID "" means any agent's.
+// Code: not_found.
+func (s *Service) OfApproval(tx node.Tx, agentID, approvalID string) (Run, error) {
+	run, err := s.Store.RunByApproval(tx, approvalID)
+	if err == nil && agentID != "" && run.AgentID != agentID {
+		return Run{}, node.Errorf(node.NotFound, "There is no such run.")
+	}
+	return run, err
 }
 
-// Difference is one parameter that is not what the accepted proposal says.
-type Difference struct {
-	Parameter string
-	Accepted  any
-	Asked     any
+// definition finds an action that this node can carry out. Code: bad_request.
+func (s *Service) definition(action string) (Definition, error) {
+	definition, known := DefinitionOf(action)
+	if _, can := s.executors[action]; !known || !can {
+		return Definition{}, node.BadFields(node.Field{Field: "action", Problem: "is not an action of this node"})
+	}
+	return definition, nil
 }
 
-// Explain prepares an action's approval for its owner.
-func (s *Service) Explain(tx node.Tx, approval approvals.Approval) (View, error) {
-	return View{}, errNotYet
+func (s *Service) lease(now time.Time) time.Time { return now.Add(s.Timeout + leaseMargin) }
+
+// nodeActor is the node acting for an agent.
+func nodeActor(ownerID, agentID string) node.Actor {
+	return node.Actor{Kind: node.ActorNode, OwnerID: ownerID, AgentID: agentID}
 }

@@ -11,6 +11,13 @@ import (
 // expireBatch is how many approvals one ExpireStep looks at.
 const expireBatch = 100
 
+// Why an approval expired, for the audit log.
+const (
+	becauseOverdue = "overdue" // nobody decided, or used it, in time; or the node was restored
+	becauseMoved   = "moved"   // what it was for has ended, changed, or was done
+	becauseRenewed = "renewed" // it was asked for again when it was no longer good
+)
+
 // ExpireStep expires what is overdue or from before a restore: at most
 // expireBatch a call, each in a transaction of its own, so that one that fails
 // keeps no other.
@@ -34,7 +41,7 @@ func (s *Service) ExpireStep(ctx context.Context) (more bool, err error) {
 
 func (s *Service) expireOverdue(ctx context.Context, id string) error {
 	return s.DB.InTx(ctx, func(tx node.Tx) error {
-		_, err := s.expire(tx, id, "overdue")
+		_, err := s.expire(tx, id, becauseOverdue)
 		return err
 	})
 }
@@ -47,15 +54,11 @@ func (s *Service) ExpireTask(tx node.Tx, agentID, taskUID, action, but string) e
 	if err != nil {
 		return err
 	}
-	because := "task_moved"
-	if action != "" {
-		because = "another_run"
-	}
 	for _, id := range ids {
 		if id == but {
 			continue
 		}
-		if _, err := s.expire(tx, id, because); err != nil {
+		if _, err := s.expire(tx, id, becauseMoved); err != nil {
 			return err
 		}
 	}
@@ -71,7 +74,7 @@ func (s *Service) expire(tx node.Tx, id, because string) (Approval, error) {
 	}
 	from := a.Status
 	to, ok := Next(a.Kind, from, EvExpire)
-	if !ok || (because == "overdue" && !s.lapsed(tx.Now(), a)) {
+	if !ok || (because == becauseOverdue && !s.lapsed(tx.Now(), a)) {
 		return a, nil
 	}
 	whole := s.intact(a)

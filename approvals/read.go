@@ -16,7 +16,7 @@ func (s *Service) Approval(tx node.Tx, agentID, id string) (Approval, error) {
 
 // Approvals lists them: pending ones soonest expiry first, others newest first.
 func (s *Service) Approvals(tx node.Tx, filter Filter) ([]Approval, error) {
-	if filter.Limit <= 0 || filter.Limit > 100 {
+	if filter.Limit == 0 {
 		filter.Limit = 50
 	}
 	list, err := s.Store.Approvals(tx, filter, s.Epoch)

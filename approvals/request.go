@@ -84,7 +84,7 @@ func (s *Service) samePending(tx node.Tx, a Approval) (before Approval, found bo
 	case !s.lapsed(tx.Now(), before) && s.genuine(before):
 		return before, true, nil
 	}
-	_, err = s.expire(tx, before.ID, "renewed")
+	_, err = s.expire(tx, before.ID, becauseRenewed)
 	return Approval{}, false, err
 }
 

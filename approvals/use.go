@@ -30,6 +30,13 @@ func (s *Service) Use(tx node.Tx, actor node.Actor, id, action string, parameter
 	return s.consume(tx, actor, a)
 }
 
+// Lock keeps other writers off an approval until the transaction ends, for a
+// caller that has more to do before Use. Code: not_found.
+func (s *Service) Lock(tx node.Tx, id string) error {
+	_, err := s.Store.LockApproval(tx, id)
+	return err
+}
+
 // usable tells by its status why an approval does not open anything.
 func (s *Service) usable(tx node.Tx, a Approval) error {
 	switch {

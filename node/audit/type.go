@@ -57,6 +57,7 @@ const (
 	ApprovalExpired   Type = "approval.expired"
 	ApprovalConsumed  Type = "approval.consumed"
 
+	ActionHeld     Type = "action.held" // the rules allow it, the task does not: the owner has to approve it
 	ActionReserved Type = "action.reserved"
 	ActionExecuted Type = "action.executed"
 	ActionFailed   Type = "action.failed"
@@ -71,5 +72,5 @@ var Feed = []Type{
 	TaskStarted, TaskProposed, TaskResponded, TaskAgreed, TaskConfirmed, TaskCancelled, TaskExpired, TaskVoided, TaskMessageRejected,
 	TaskDisagreement, TaskOutOfStep, TaskConfirmFailed,
 	ApprovalRequested, ApprovalApproved, ApprovalRejected, ApprovalExpired, ApprovalConsumed,
-	ActionReserved, ActionExecuted, ActionFailed, ActionUnknown,
+	ActionHeld, ActionReserved, ActionExecuted, ActionFailed, ActionUnknown,
 }
