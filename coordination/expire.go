@@ -84,14 +84,7 @@ func (s *Service) expireMessage(tx node.Tx, listed Message) error {
 	if err != nil || m.Status != MsgQueued {
 		return err
 	}
-	actor := nodeActor(m.OwnerID, m.AgentID)
-	if err := s.stop(tx, actor, m, wire.CodeTooLate); err != nil {
-		return err
-	}
-	if m.Type == wire.TaskVoid || m.Type == wire.TaskConfirm {
-		return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, wire.CodeTooLate)
-	}
-	return nil
+	return s.stop(tx, nodeActor(m.OwnerID, m.AgentID), m, wire.CodeTooLate)
 }
 
 func (s *Service) payOwed(ctx context.Context) (bool, error) {

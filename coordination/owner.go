@@ -204,26 +204,32 @@ func (s *Service) RevokeConnection(tx node.Tx, actor node.Actor, id string) (Con
 	return s.Store.Connection(tx, id)
 }
 
-// severed does what the end of a connection means for messages and tasks.
+// severed does what the end of a connection means for messages and tasks: what
+// was queued fails, but for confirmations, which stay owed; tasks that have not
+// ended, or whose end the peer may not know, say out_of_step.
 func (s *Service) severed(tx node.Tx, actor node.Actor, c Connection) error {
-	tasks, err := s.Store.UnfinishedTasks(tx, c.AgentID, c.ID)
-	if err != nil {
-		return err
-	}
-	for _, task := range tasks {
-		if err := s.markOutOfStep(tx, actor, task.AgentID, task.UID, string(ConnRevoked)); err != nil {
-			return err
-		}
-	}
 	queued, err := s.Store.QueuedMessages(tx, c.AgentID, c.ID)
 	if err != nil {
 		return err
 	}
 	for _, m := range queued {
-		if m.Type == wire.ConnectionReject || m.Type == wire.ConnectionRevoke || m.Type == wire.TaskConfirm {
-			continue
+		switch m.Type {
+		case wire.ConnectionReject, wire.ConnectionRevoke:
+		case wire.TaskConfirm:
+			err = s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, wire.CodeNotConnected)
+		default:
+			err = s.stop(tx, actor, m, wire.CodeNotConnected)
 		}
-		if err := s.stop(tx, actor, m, wire.CodeNotConnected); err != nil {
+		if err != nil {
+			return err
+		}
+	}
+	tasks, err := s.Store.UnfinishedTasks(tx, c.AgentID, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		if err := s.markOutOfStep(tx, actor, task.AgentID, task.UID, wire.CodeNotConnected); err != nil {
 			return err
 		}
 	}

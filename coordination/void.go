@@ -12,8 +12,14 @@ import (
 // message a task.void takes its number, and the task is in doubt until the peer
 // has answered; others just fail.
 func (s *Service) stop(tx node.Tx, actor node.Actor, m Message, code string) error {
-	if m.TaskUID == "" || m.Type == wire.TaskVoid || m.Type == wire.TaskConfirm {
+	if m.TaskUID == "" {
 		return s.fail(tx, actor, m, code)
+	}
+	if m.Type == wire.TaskVoid || m.Type == wire.TaskConfirm {
+		if err := s.fail(tx, actor, m, code); err != nil {
+			return err
+		}
+		return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, code)
 	}
 	task, err := s.Store.LockTask(tx, m.AgentID, m.TaskUID)
 	if err != nil {
@@ -30,8 +36,11 @@ func (s *Service) stop(tx node.Tx, actor node.Actor, m Message, code string) err
 		return err
 	}
 	if connection.Status != ConnActive {
-		// Nobody is left to ask. The copies may differ, and both say so.
-		return s.fail(tx, actor, m, code)
+		// Nobody is left to ask: the copies may differ, and we say so.
+		if err := s.fail(tx, actor, m, code); err != nil {
+			return err
+		}
+		return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, code)
 	}
 	return s.replaceByVoid(tx, actor, task, m, code)
 }

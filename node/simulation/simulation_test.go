@@ -1,0 +1,105 @@
+package simulation
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Seeds of a plain go test; make sim runs more.
+const (
+	fewSeeds  = 150
+	perWorld  = 25 // histories that share two databases
+	steps     = 100
+	firstSeed = 1
+)
+
+// failing holds seeds that once found something. They always run.
+var failing = []uint64{}
+
+func TestSimulation(t *testing.T) {
+	if one := os.Getenv("AGENTLINK_SIM_SEED"); one != "" {
+		seed, err := strconv.ParseUint(one, 10, 64)
+		must(t, err)
+		runSeeds(t, []uint64{seed})
+		return
+	}
+	count := fewSeeds
+	if many := os.Getenv("AGENTLINK_SIM_SEEDS"); many != "" {
+		var err error
+		count, err = strconv.Atoi(many)
+		must(t, err)
+	}
+	seeds := append([]uint64{}, failing...)
+	for i := range count {
+		seeds = append(seeds, uint64(firstSeed+i))
+	}
+	simulate(t, seeds)
+}
+
+// simulate shares the seeds out to as many workers as there are cores.
+func simulate(t *testing.T, seeds []uint64) {
+	var wait sync.WaitGroup
+	batches := make(chan []uint64)
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for batch := range batches {
+				runSeeds(t, batch)
+			}
+		})
+	}
+	for len(seeds) > 0 && !t.Failed() {
+		n := min(perWorld, len(seeds))
+		batches <- seeds[:n]
+		seeds = seeds[n:]
+	}
+	close(batches)
+	wait.Wait()
+}
+
+func runSeeds(t *testing.T, seeds []uint64) {
+	w := newWorld(t)
+	defer w.close()
+	var last *history
+	for _, seed := range seeds {
+		if t.Failed() {
+			return
+		}
+		last = w.run(t, seed)
+	}
+	last.checkLogs()
+}
+
+// run is one seed: a random course of events over a bad network, then everything
+// heals, and the copies have to agree; and agree still when all deadlines have passed.
+func (w *world) run(t testing.TB, seed uint64) *history {
+	h := w.history(t, seed)
+	h.connect()
+	for _, s := range h.sides {
+		h.opening(s)
+	}
+	h.network.drop, h.network.repeat = h.rng.IntN(30), h.rng.IntN(30)
+	for range steps {
+		h.step()
+	}
+	h.heal()
+	h.drain()
+	h.check("healed")
+	h.clock.Advance(40 * time.Hour)
+	h.drain()
+	h.check("after all deadlines")
+	return h
+}
+
+// opening gives a side the rules that it begins with.
+func (h *history) opening(s *side) {
+	if h.rng.IntN(5) > 0 {
+		h.grant(s, "disclose.availability", "allow")
+	}
+	if h.rng.IntN(3) == 0 {
+		h.grant(s, "action.reservation.book", "allow")
+	}
+}
