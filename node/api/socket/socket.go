@@ -70,6 +70,7 @@ func New(config Config) *Server {
 	s.approvalCommands()
 	s.taskCommands()
 	s.messageCommands()
+	s.receiptCommands()
 	s.logCommands()
 	s.statusCommands()
 	return s

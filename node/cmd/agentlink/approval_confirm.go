@@ -3,13 +3,8 @@ package main
 import (
 	"strings"
 
+	"agentlink/actions"
 	"agentlink/node/api/socket"
-)
-
-// The kinds of warning that need more than a yes.
-const (
-	notExecutingRole = "not_executing_role" // D6: the other side has to run it
-	alreadyRan       = "already_ran"        // D7: it ran before
 )
 
 // confirm asks what a yes needs beyond the password: a look at what was printed,
@@ -45,7 +40,7 @@ func (c *cli) askYes() (answer string, asked bool, err error) {
 
 func (c *cli) confirmWarning(kind string, flags *decideFlags) error {
 	switch {
-	case kind == notExecutingRole && !flags.override:
+	case kind == actions.NotExecutingRole && !flags.override:
 		answer, asked, err := c.prompt("The other side has to run this. Type override to run it all the same: ")
 		if err != nil {
 			return err
@@ -54,7 +49,7 @@ func (c *cli) confirmWarning(kind string, flags *decideFlags) error {
 			return unsafe("Nothing was decided. To run it although the other side has to, give --override.")
 		}
 		flags.override = true
-	case kind == alreadyRan && flags.word == "":
+	case kind == actions.AlreadyRan && flags.word == "":
 		answer, asked, err := c.prompt("This already ran. Type the word above to run it again: ")
 		if err != nil {
 			return err

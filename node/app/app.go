@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"agentlink/actions"
+	"agentlink/approvals"
+	"agentlink/coordination"
+	"agentlink/node"
+	"agentlink/node/api/peer"
+	"agentlink/node/api/socket"
+	"agentlink/node/config"
+	"agentlink/node/delivery"
+	"agentlink/node/seal"
+	"agentlink/policy"
+	"agentlink/policy/engine"
+)
+
+// Node is a running node, or one about to run.
+type Node struct {
+	settings config.Config
+	options  Options
+	log      *slog.Logger
+	started  time.Time
+	*foundation
+
+	listeners listeners
+
+	engine       *engine.Engine
+	policy       *policy.Service
+	approvals    *approvals.Service
+	coordination *coordination.Service
+	actions      *actions.Service
+	client       *delivery.Client
+	directory    *delivery.Directory
+	inbox        *peer.Inbox
+	worker       *delivery.Worker
+	strangers    *delivery.Strangers
+	socket       *socket.Server
+}
+
+// New opens everything that a node needs and listens, but serves nobody yet.
+// What keeps it from starting is a StartError.
+func New(ctx context.Context, settings config.Config, options Options) (n *Node, err error) {
+	o := options.complete()
+	f, err := lay(ctx, settings, o, func() (seal.Master, error) { return loadMaster(settings, o) })
+	if err != nil {
+		return nil, err
+	}
+	n = &Node{settings: settings, options: o, log: o.Log, foundation: f, started: o.Clock.Now()}
+	defer func() {
+		if err != nil {
+			err = cannotStart(errors.Join(err, n.Close()))
+			n = nil
+		}
+	}()
+	if err := n.needsOwner(ctx); err != nil {
+		return n, err
+	}
+	// The real ports are known from here on, and so the node's own address.
+	if n.listeners, err = listen(&n.settings, o); err != nil {
+		return n, err
+	}
+	return n, n.wire()
+}
+
+func (n *Node) needsOwner(ctx context.Context) error {
+	err := n.store.View(ctx, func(tx node.Tx) error {
+		_, err := n.owner.Owner(tx)
+		return err
+	})
+	if node.CodeOf(err) == node.NotFound && err != nil {
+		return errors.New("the node has no owner yet: run agentlink init")
+	}
+	return plainly(err, "the node's owner cannot be read")
+}
+
+// Close gives up what New has taken. Serve does so by itself.
+func (n *Node) Close() error {
+	return errors.Join(n.listeners.close(), n.foundation.close())
+}
+
+// Info describes the node as it runs.
+func (n *Node) Info() socket.Info {
+	database := "sqlite"
+	if n.settings.Database.Postgres() {
+		database = "postgres"
+	}
+	return socket.Info{
+		Version: n.options.Version, PID: os.Getpid(), StartedAt: n.started, Host: n.settings.Host(),
+		Fingerprint: n.identity.Signer.Fingerprint(),
+		PublicKey:   base64.RawURLEncoding.EncodeToString(n.identity.Signer.PublicKey()),
+		AgentsURL:   n.settings.LocalURL(), PeersURL: n.settings.URL(), Database: database, DataDir: n.settings.DataDir,
+	}
+}

@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"agentlink/coordination/wire"
+	"agentlink/node/api"
+	"agentlink/node/api/peer"
+	"agentlink/node/api/rest"
+	"agentlink/node/seal"
+	"agentlink/node/token"
+)
+
+// served is a server with the listener that it serves.
+type served struct {
+	name     string
+	server   *http.Server
+	listener net.Listener
+}
+
+// servers makes the servers of a node. requests is the context of all requests:
+// when it ends, those that wait do.
+func (n *Node) servers(requests context.Context) ([]served, error) {
+	private := api.NewServer(n.privateSide())
+	all := []served{
+		{"private", private, n.listeners.private},
+		{"owner", n.socket.HTTP(), n.listeners.owner},
+	}
+	if n.listeners.public != nil {
+		public := &http.Server{Handler: n.inbox.Handler()}
+		peer.Harden(public)
+		all = append(all, served{"public", public, n.listeners.public})
+	}
+	certificate, err := n.certificate()
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		s := &all[i]
+		s.server.BaseContext = func(net.Listener) context.Context { return requests }
+		s.server.ErrorLog = slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)
+		if (s.name == "private" && n.settings.ListenTLS()) || (s.name == "public" && n.settings.PublicTLS()) {
+			s.server.TLSConfig = certificate
+		}
+	}
+	return all, nil
+}
+
+// privateSide is what the owner's and agents' side serves. Without a public side
+// peers come here too. It is no http.ServeMux, which would redirect paths that
+// the doors refuse.
+func (n *Node) privateSide() http.Handler {
+	agents, peers := n.rest(), n.inbox.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		forPeers := r.URL.Path == wire.InboxPath || r.URL.Path == wire.CardPath
+		if forPeers && n.listeners.public == nil {
+			peers.ServeHTTP(w, r)
+			return
+		}
+		agents.ServeHTTP(w, r)
+	})
+}
+
+func (n *Node) rest() http.Handler {
+	return rest.New(rest.Config{
+		DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Agents: n.policy, Policy: n.engine,
+		Coordination: n.coordination, Actions: n.actions, Approvals: n.approvals, Directory: n.directory,
+		Feed: n.store, Tokens: token.NewTokens(n.identity.Signer, n.settings.LocalURL()), Answers: n.store, Wake: n.store,
+		Ping: n.store.Ping, CursorKey: n.master.Key(seal.UseCursor), Host: n.settings.Host(), Log: n.log,
+	})
+}
+
+// serve blocks until the server is shut down.
+func (s served) serve() error {
+	var err error
+	if s.server.TLSConfig != nil {
+		err = s.server.ServeTLS(s.listener, "", "")
+	} else {
+		err = s.server.Serve(s.listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// certificate is nil where no side speaks TLS.
+func (n *Node) certificate() (*tls.Config, error) {
+	if !n.settings.TLS() {
+		return nil, nil
+	}
+	files, err := newCertificate(n.settings.TLSCert, n.settings.TLSKey, n.options.Clock, n.log)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: files.get}, nil
+}

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"log/slog"
+	"net"
+	"time"
+
+	"agentlink/actions"
+	"agentlink/node"
+)
+
+// Options are what a caller may put in the place of the machine's own. The zero
+// value is a real node.
+type Options struct {
+	Clock   node.Clock
+	IDs     node.IDs
+	Log     *slog.Logger // discards where nil
+	Version string
+	// Passphrase asks for the passphrase of the master key where no file holds it.
+	Passphrase func() ([]byte, error)
+	// Listener and PublicListener are used in place of the settings' addresses.
+	Listener, PublicListener net.Listener
+	// Executors carry actions out; the two simulated ones where nil.
+	Executors []actions.Executor
+	// Poll is how often a loop looks without having been woken; 5 s where zero.
+	Poll time.Duration
+}
+
+func (o Options) complete() Options {
+	if o.Clock == nil {
+		o.Clock = node.SystemClock{}
+	}
+	if o.IDs == nil {
+		o.IDs = node.RandomIDs{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Poll == 0 {
+		o.Poll = 5 * time.Second
+	}
+	return o
+}
+
+// StartError is what keeps a node from starting: a setting that is not safe, or
+// something that it names and that is not there. It is one sentence for the
+// person who starts the node.
+type StartError struct{ err error }
+
+// Error implements error.
+func (e *StartError) Error() string { return e.err.Error() }
+
+// Unwrap gives the cause.
+func (e *StartError) Unwrap() error { return e.err }
+
+func cannotStart(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &StartError{err: err}
+}

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"math/rand/v2"
+	"os"
+
+	"agentlink/actions"
+	"agentlink/actions/executor/calendar"
+	"agentlink/actions/executor/reservation"
+	"agentlink/approvals"
+	"agentlink/coordination"
+	"agentlink/node/api/peer"
+	"agentlink/node/api/socket"
+	"agentlink/node/delivery"
+	"agentlink/node/seal"
+	"agentlink/node/token"
+	"agentlink/policy"
+	"agentlink/policy/engine"
+)
+
+// wire makes the services, each on top of those before it.
+func (n *Node) wire() error {
+	if err := n.wireRules(); err != nil {
+		return err
+	}
+	n.wireFederation()
+	n.wireCoordination()
+	n.wireActions()
+	n.wireDelivery()
+	n.wireSocket()
+	return nil
+}
+
+func (n *Node) wireRules() (err error) {
+	n.engine, err = engine.New(engine.Config{Store: n.store, IDs: n.options.IDs, Audit: n.audit, Log: n.log})
+	if err != nil {
+		return err
+	}
+	n.policy = policy.New(policy.Config{Store: n.store, IDs: n.options.IDs, Audit: n.audit, Decider: n.engine})
+	epoch, err := readEpoch(n.settings)
+	if err != nil {
+		return err
+	}
+	n.approvals = approvals.New(approvals.Config{
+		Store: n.store, DB: n.store, IDs: n.options.IDs, Audit: n.audit,
+		HashKey: n.master.Key(seal.UseApproval), MACKey: n.master.Key(seal.UseRowMAC),
+		TTL: n.settings.ApprovalTTL, Epoch: epoch,
+	})
+	return nil
+}
+
+// self is what the node tells peers of itself.
+func (n *Node) self() coordination.Self {
+	return coordination.Self{
+		Host: n.settings.Host(), Fingerprint: n.identity.Signer.Fingerprint(),
+		Recipient: n.identity.Recipient, Inbox: n.settings.InboxURL(),
+	}
+}
+
+// wireFederation makes the way out: the client that filters addresses, and the
+// look-up of nodes by their cards.
+func (n *Node) wireFederation() {
+	n.client = delivery.NewClient(delivery.ClientConfig{
+		Reach:      delivery.Reach{Loopback: n.settings.LoopbackOnly(), Networks: n.settings.AllowPeerNetworks},
+		AllowPlain: n.settings.AllowPlainHTTP,
+	})
+	n.directory = &delivery.Directory{
+		Client: n.client, Clock: n.options.Clock, Self: n.self(),
+		PublicKey: n.identity.Signer.PublicKey(), AllowPlain: n.settings.AllowPlainHTTP,
+	}
+}
+
+func (n *Node) wireCoordination() {
+	n.coordination = coordination.New(coordination.Config{
+		Store: n.store, DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Policy: n.engine, Agents: n.policy,
+		Approvals: n.approvals, Audit: n.audit, Outbox: n.store, Self: n.self(),
+	})
+}
+
+func (n *Node) wireActions() {
+	executors := n.options.Executors
+	if executors == nil {
+		executors = []actions.Executor{reservation.Executor{}, calendar.Executor{}}
+	}
+	n.actions = actions.New(actions.Config{
+		Store: n.store, DB: n.store, IDs: n.options.IDs, Policy: n.engine, Approvals: n.approvals, Tasks: n.coordination,
+		Audit: n.audit, Executors: executors, Issuer: n.identity.Signer.Fingerprint(), Log: n.log,
+		SignReceipt: func(claims any) (string, error) { return n.identity.Signer.Sign(token.Receipt, claims) },
+	})
+}
+
+// wireDelivery makes the way in, and the workers of both ways.
+func (n *Node) wireDelivery() {
+	n.inbox = peer.New(peer.Config{
+		DB: n.store, Coordination: n.coordination, Strangers: n.store, Signer: n.identity.Signer, Open: n.identity.Open,
+		Self: n.self(), Clock: n.options.Clock, IDs: n.options.IDs, Log: n.log,
+	})
+	n.worker = delivery.NewWorker(delivery.WorkerConfig{
+		DB: n.store, Outbox: n.store, Coordination: n.coordination, Directory: n.directory, Transport: n.client,
+		Inbox: n.inbox, Signer: n.identity.Signer, Host: n.settings.Host(), Clock: n.options.Clock, IDs: n.options.IDs,
+		Jitter: rand.Float64, Log: n.log,
+	})
+	n.strangers = delivery.NewStrangers(delivery.StrangersConfig{
+		DB: n.store, Store: n.store, Directory: n.directory, Inbox: n.inbox, Jitter: rand.Float64, Log: n.log,
+	})
+}
+
+func (n *Node) wireSocket() {
+	n.socket = socket.New(socket.Config{
+		DB: n.store, IDs: n.options.IDs, Log: n.log, Owner: n.owner, Policy: n.policy, Decider: n.engine,
+		Approvals: n.approvals, Coordination: n.coordination, Actions: n.actions, Directory: n.directory,
+		Audit: n.audit, Events: n.store, Info: n.Info, UID: os.Getuid(),
+	})
+}

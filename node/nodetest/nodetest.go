@@ -1,0 +1,152 @@
+// Package nodetest starts real nodes on loopback, for tests: the whole of a node
+// in this process, with its database, its loops and its sockets, and two kinds
+// of client: the owner's through the socket, an agent's through the REST API.
+package nodetest
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"agentlink/actions"
+	"agentlink/node"
+	"agentlink/node/api/socket"
+	"agentlink/node/app"
+	"agentlink/node/config"
+)
+
+// Password is the owner's, on every node of a test.
+const Password = "correct horse battery staple"
+
+// Options say how a node differs from the usual one.
+type Options struct {
+	// DatabaseURL is where the node keeps its data; "" is SQLite in its folder.
+	DatabaseURL string
+	Owner       string // the owner's name; "Ada" where ""
+	Clock       node.Clock
+	Executors   []actions.Executor
+	// Settings are further settings by their names in the environment.
+	Settings map[string]string
+}
+
+// Node is a running node.
+type Node struct {
+	tb       testing.TB
+	options  Options
+	settings config.Config
+	client   *socket.Client
+
+	// Info is what the node says of itself; it changes with Restart.
+	Info socket.Info
+	// Made is what came of making the node.
+	Made app.Made
+
+	stop context.CancelFunc
+	done chan error
+}
+
+// Start makes and starts a node. It stops with the test.
+func Start(tb testing.TB, options Options) *Node {
+	tb.Helper()
+	n := &Node{tb: tb, options: options}
+	n.settings = n.load()
+	if options.Owner == "" {
+		options.Owner = "Ada"
+	}
+	var err error
+	n.Made, err = app.Init(tb.Context(), n.settings, app.Setup{OwnerName: options.Owner, Password: Password}, n.appOptions())
+	if err != nil {
+		tb.Fatalf("make a node: %v", err)
+	}
+	tb.Cleanup(func() { n.Stop() })
+	n.serve()
+	return n
+}
+
+// load makes the settings of a node that only this machine can reach. Its folder
+// has a short path, as a socket's must.
+func (n *Node) load() config.Config {
+	n.tb.Helper()
+	folder, err := os.MkdirTemp("", "alk")
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	n.tb.Cleanup(func() { _ = os.RemoveAll(folder) })
+	given := map[string]string{
+		config.DataDirName: filepath.Join(folder, "data"), config.ListenName: "localhost:0",
+		config.DatabaseURLName: n.options.DatabaseURL,
+	}
+	for name, value := range n.options.Settings {
+		given[name] = value
+	}
+	settings, err := config.Load(func(name string) string { return given[name] })
+	if err != nil {
+		n.tb.Fatalf("settings: %v", err)
+	}
+	return settings
+}
+
+func (n *Node) appOptions() app.Options {
+	return app.Options{
+		Clock: n.options.Clock, Executors: n.options.Executors, Version: "test", Poll: 20 * time.Millisecond,
+		Log: slog.New(slog.NewTextHandler(testLog{n.tb}, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+}
+
+// serve starts the node, and returns when it is ready.
+func (n *Node) serve() {
+	n.tb.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	running, err := app.New(ctx, n.settings, n.appOptions())
+	if err != nil {
+		stop()
+		n.tb.Fatalf("start a node: %v", err)
+	}
+	n.stop, n.done = stop, make(chan error, 1)
+	ready := make(chan socket.Info, 1)
+	go func() { n.done <- running.Serve(ctx, func(info socket.Info) { ready <- info }) }()
+	select {
+	case n.Info = <-ready:
+	case err := <-n.done:
+		n.stop = nil
+		n.tb.Fatalf("serve: %v", err)
+	}
+	n.client = socket.Dial(n.settings.SocketPath())
+	// A restart finds the node where it was.
+	n.settings.Listen = "localhost:" + port(n.tb, n.Info.AgentsURL)
+}
+
+// Stop ends the node in order. Stopping it twice is fine.
+func (n *Node) Stop() {
+	n.tb.Helper()
+	if n.stop == nil {
+		return
+	}
+	n.stop()
+	n.stop = nil
+	if err := <-n.done; err != nil {
+		n.tb.Errorf("stop a node: %v", err)
+	}
+}
+
+// Restart stops the node and starts it again on the same address and data.
+func (n *Node) Restart() {
+	n.tb.Helper()
+	n.Stop()
+	n.serve()
+}
+
+// DataDir is the node's data folder.
+func (n *Node) DataDir() string { return n.settings.DataDir }
+
+// testLog puts the node's warnings and errors into the test's log.
+type testLog struct{ tb testing.TB }
+
+// Write implements io.Writer.
+func (l testLog) Write(line []byte) (int, error) {
+	l.tb.Logf("%s", line)
+	return len(line), nil
+}
