@@ -73,6 +73,7 @@ var arrows = []struct {
 	{"node/app", everything},
 	{"node/nodetest", everything},
 	{"node/nodetest/*", nil},
+	{"node/simulation", everything},
 	{"node/cmd/agentlink", everything},
 }
 
@@ -84,7 +85,7 @@ var (
 )
 
 // forTests may be imported by tests and by one another, never by the product.
-var forTests = []string{"node/nodetest", "node/nodetest/*", "node/store/storetest"}
+var forTests = []string{"node/nodetest", "node/nodetest/*", "node/simulation", "node/store/storetest"}
 
 // homes names the only packages of ours that may import what others wrote:
 // whoever wants what it does goes through them. tests are further packages
