@@ -204,4 +204,3 @@ func (s seededIDs) New() string {
 	a, b := s.rng.Uint64(), s.rng.Uint64()
 	return fmt.Sprintf("%08x-%04x-7%03x-%04x-%012x", ms>>16, ms&0xffff, a&0xfff, 0x8000|(a>>16)&0x3fff, b&0xffffffffffff)
 }
-

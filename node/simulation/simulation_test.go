@@ -1,10 +1,9 @@
 package simulation
 
 import (
+	"fmt"
 	"os"
-	"runtime"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 )
@@ -42,22 +41,15 @@ func TestSimulation(t *testing.T) {
 
 // simulate shares the seeds out to as many workers as there are cores.
 func simulate(t *testing.T, seeds []uint64) {
-	var wait sync.WaitGroup
-	batches := make(chan []uint64)
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for batch := range batches {
-				runSeeds(t, batch)
-			}
+	for len(seeds) > 0 {
+		n := min(perWorld, len(seeds))
+		batch := seeds[:n]
+		seeds = seeds[n:]
+		t.Run(fmt.Sprintf("%d-%d", batch[0], batch[n-1]), func(t *testing.T) {
+			t.Parallel()
+			runSeeds(t, batch)
 		})
 	}
-	for len(seeds) > 0 && !t.Failed() {
-		n := min(perWorld, len(seeds))
-		batches <- seeds[:n]
-		seeds = seeds[n:]
-	}
-	close(batches)
-	wait.Wait()
 }
 
 func runSeeds(t *testing.T, seeds []uint64) {
@@ -65,9 +57,6 @@ func runSeeds(t *testing.T, seeds []uint64) {
 	defer w.close()
 	var last *history
 	for _, seed := range seeds {
-		if t.Failed() {
-			return
-		}
 		last = w.run(t, seed)
 	}
 	last.checkLogs()

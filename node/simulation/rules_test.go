@@ -1,0 +1,651 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"agentlink/actions"
+	"agentlink/approvals"
+	"agentlink/coordination"
+	"agentlink/coordination/wire"
+	"agentlink/node"
+	"agentlink/policy"
+)
+
+// The rules D1 to D12 of docs/protocol.md, each as the shortest history that
+// needs it. a starts every task, and books.
+
+// pair is two connected sides whose rules let everything through.
+type pair struct {
+	*history
+	a, b *side
+	uid  string
+}
+
+func newPair(t *testing.T) *pair {
+	t.Helper()
+	t.Parallel()
+	w := newWorld(t)
+	t.Cleanup(w.close)
+	h := w.history(t, 1)
+	p := &pair{history: h, a: h.sides[0], b: h.sides[1]}
+	h.connect()
+	for _, s := range h.sides {
+		p.mode(s, policy.Autonomous)
+		h.grant(s, "disclose.availability", policy.Allow)
+		h.grant(s, "disclose.dietary", policy.Allow)
+		h.grant(s, "action.reservation.book", policy.Allow)
+	}
+	return p
+}
+
+func (p *pair) mode(s *side, mode policy.Mode) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) error {
+		_, err := s.policy.SetMode(tx, s.owner, s.agent.ID, mode)
+		return err
+	})
+}
+
+func plan(date string) json.RawMessage {
+	raw, _ := json.Marshal(map[string]any{
+		"date": date, "time": "19:30", "timezone": "Europe/Berlin", "partySize": 4, "venue": map[string]any{"name": "Trattoria"},
+	})
+	return raw
+}
+
+// write does one thing of an agent and wants it to succeed.
+func (p *pair) write(s *side, f func(tx node.Tx) (coordination.Result, error)) (result coordination.Result) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) (err error) {
+		result, err = f(tx)
+		return err
+	})
+	return result
+}
+
+// refused does one thing and wants it to be a conflict for a reason.
+func (p *pair) refused(s *side, want node.Reason, f func(tx node.Tx) (coordination.Result, error)) {
+	p.t.Helper()
+	err := s.store.InTx(context.Background(), func(tx node.Tx) error {
+		_, err := f(tx)
+		return err
+	})
+	if node.ReasonOf(err) != want {
+		p.t.Errorf("%s: %v, want %s", s.name, err, want)
+	}
+}
+
+func (p *pair) start(proposal json.RawMessage) {
+	p.t.Helper()
+	p.uid = p.write(p.a, func(tx node.Tx) (coordination.Result, error) {
+		c, err := p.a.connection(tx)
+		if err != nil {
+			return coordination.Result{}, err
+		}
+		return p.a.coordination.StartTask(tx, p.a.actor(), coordination.StartTask{
+			ConnectionID: c.ID, Type: "dinner.coordination", Title: "Dinner", Proposal: proposal, ExpiresInHours: 24,
+		})
+	}).TaskUID
+	p.deliver(p.a)
+}
+
+func (p *pair) proposing(s *side, date string) func(tx node.Tx) (coordination.Result, error) {
+	return func(tx node.Tx) (coordination.Result, error) {
+		return s.coordination.Propose(tx, s.actor(), p.uid, plan(date), 0)
+	}
+}
+
+func (p *pair) answering(s *side, version int, decision string) func(tx node.Tx) (coordination.Result, error) {
+	return func(tx node.Tx) (coordination.Result, error) {
+		return s.coordination.Respond(tx, s.actor(), p.uid, coordination.Answer{Version: version, Decision: decision})
+	}
+}
+
+func (p *pair) cancelling(s *side) func(tx node.Tx) (coordination.Result, error) {
+	return func(tx node.Tx) (coordination.Result, error) {
+		return s.coordination.CancelTask(tx, s.actor(), p.uid, "changed plans")
+	}
+}
+
+// deliver sends what waits, of each side in turn.
+func (p *pair) deliver(sides ...*side) {
+	p.t.Helper()
+	for _, s := range sides {
+		for {
+			more, err := s.worker.Step(context.Background())
+			must(p.t, err)
+			if !more {
+				break
+			}
+		}
+	}
+}
+
+func (p *pair) copyOf(s *side) (task coordination.Task) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) (err error) {
+		task, err = s.store.Task(tx, s.agent.ID, p.uid)
+		return err
+	})
+	return task
+}
+
+func latestOf(task coordination.Task) *coordination.Proposal { return task.Copy.Latest() }
+func versionOf(task coordination.Task, version int) *coordination.Proposal {
+	return task.Copy.Version(version)
+}
+func acceptedOf(task coordination.Task) *coordination.Proposal { return task.Copy.AcceptedProposal() }
+
+// want checks status, latest version and its status, accepted version, on both sides.
+func (p *pair) want(status coordination.Status, latest int, is coordination.ProposalStatus, accepted int) {
+	p.t.Helper()
+	for _, s := range p.sides {
+		task := p.copyOf(s)
+		proposal := task.Copy.Latest()
+		if task.Status != status || proposal.Version != latest || proposal.Status != is || task.Copy.Accepted != accepted {
+			p.t.Errorf("%s: %s, version %d %s, accepted %d; want %s, %d %s, %d", s.name,
+				task.Status, proposal.Version, proposal.Status, task.Copy.Accepted, status, latest, is, accepted)
+		}
+	}
+	if problem := differ(p.copyOf(p.a), p.copyOf(p.b), true); problem != "" {
+		p.t.Error(problem)
+	}
+}
+
+// agree brings the task to agreed: a's first proposal, accepted by b.
+func (p *pair) agree() {
+	p.t.Helper()
+	p.start(plan("2027-01-15"))
+	p.write(p.b, p.answering(p.b, 1, wire.Accept))
+	p.deliver(p.b)
+	p.want(coordination.Agreed, 1, coordination.ProposalAccepted, 1)
+}
+
+func (p *pair) parameters() json.RawMessage {
+	raw, _ := json.Marshal(map[string]any{
+		"venue": "Trattoria", "date": "2027-01-15", "time": "19:30", "partySize": 4, "taskUid": p.uid,
+	})
+	return raw
+}
+
+func (p *pair) run(s *side, approval string) (actions.Run, error) {
+	start := actions.Start{Action: "reservation.book", Parameters: p.parameters(), ApprovalID: approval}
+	return s.actions.Run(context.Background(), s.actor(), start)
+}
+
+// ask asks the owner to approve the booking.
+func (p *pair) ask(s *side) (a approvals.Approval) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) (err error) {
+		var refusal *node.Error
+		a, refusal, err = s.actions.RequestApproval(tx, s.actor(), actions.Ask{Action: "reservation.book", Parameters: p.parameters()})
+		if refusal != nil {
+			p.t.Fatal(refusal)
+		}
+		return err
+	})
+	return a
+}
+
+func (p *pair) decide(s *side, a approvals.Approval, change func(*approvals.Decision)) (effect approvals.Effect, err error) {
+	d := approvals.Decision{ID: a.ID, Hash: a.Hash, Approve: true}
+	if change != nil {
+		change(&d)
+	}
+	err = s.store.InTx(context.Background(), func(tx node.Tx) error {
+		effect, err = s.approvals.Decide(tx, s.owner, d)
+		return err
+	})
+	return effect, err
+}
+
+func (p *pair) pending(s *side) approvals.Approval {
+	p.t.Helper()
+	list := p.approvals(s, approvals.Pending)
+	if len(list) != 1 {
+		p.t.Fatalf("%s has %d pending approvals, want 1", s.name, len(list))
+	}
+	return list[0]
+}
+
+func (p *pair) approval(s *side, id string) (a approvals.Approval) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) (err error) {
+		a, err = s.approvals.Approval(tx, "", id)
+		return err
+	})
+	return a
+}
+
+func (p *pair) message(s *side, id string) (m coordination.Message) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) (err error) {
+		m, err = s.store.Message(tx, s.agent.ID, id)
+		return err
+	})
+	return m
+}
+
+// bothOrders runs a history twice: what crossed arrives first here, then there.
+func bothOrders(t *testing.T, f func(t *testing.T, order func(p *pair) []*side)) {
+	t.Run("a's arrives first", func(t *testing.T) { f(t, func(p *pair) []*side { return []*side{p.a, p.b} }) })
+	t.Run("b's arrives first", func(t *testing.T) { f(t, func(p *pair) []*side { return []*side{p.b, p.a} }) })
+}
+
+func TestD1CrossingProposals(t *testing.T) {
+	bothOrders(t, func(t *testing.T, order func(*pair) []*side) {
+		p := newPair(t)
+		p.start(plan("2027-01-15"))
+		p.write(p.a, p.proposing(p.a, "2027-01-16"))
+		lost := p.write(p.b, p.proposing(p.b, "2027-01-17"))
+		p.deliver(order(p)...)
+		p.deliver(p.a, p.b)
+		p.want(coordination.Negotiating, 2, coordination.ProposalPending, 0)
+		if author := latestOf(p.copyOf(p.b)).Author; author != coordination.Initiator {
+			t.Errorf("the %s's proposal stands, want the initiator's", author)
+		}
+		if m := p.message(p.b, lost.ID); !m.Void || m.Code != wire.CodeVersionConflict {
+			t.Errorf("b's proposal: void %v, code %q, want version_conflict", m.Void, m.Code)
+		}
+		p.write(p.b, p.proposing(p.b, "2027-01-18"))
+		p.deliver(p.b)
+		p.want(coordination.Negotiating, 3, coordination.ProposalPending, 0)
+	})
+}
+
+func TestD2AcceptanceCrossesProposal(t *testing.T) {
+	bothOrders(t, func(t *testing.T, order func(*pair) []*side) {
+		p := newPair(t)
+		p.start(plan("2027-01-15"))
+		late := p.write(p.a, p.proposing(p.a, "2027-01-16"))
+		p.write(p.b, p.answering(p.b, 1, wire.Accept))
+		p.deliver(order(p)...)
+		p.deliver(p.a, p.b)
+		p.want(coordination.Agreed, 1, coordination.ProposalAccepted, 1)
+		if m := p.message(p.a, late.ID); !m.Void {
+			t.Error("the proposal that came too late still counts")
+		}
+	})
+}
+
+func TestD2RejectionCrossesProposal(t *testing.T) {
+	bothOrders(t, func(t *testing.T, order func(*pair) []*side) {
+		p := newPair(t)
+		p.start(plan("2027-01-15"))
+		p.write(p.a, p.proposing(p.a, "2027-01-16"))
+		p.write(p.b, p.answering(p.b, 1, wire.Reject))
+		p.deliver(order(p)...)
+		p.want(coordination.Negotiating, 2, coordination.ProposalPending, 0)
+		if first := versionOf(p.copyOf(p.a), 1); first.Status != coordination.ProposalRejected {
+			t.Errorf("version 1 is %s, want rejected", first.Status)
+		}
+	})
+}
+
+// receive hands a message to a side as if the other's agent had signed it.
+func (p *pair) receive(to *side, typ wire.Type, seq, ack int64, content any) (got wire.Ack) {
+	p.t.Helper()
+	from := p.other(to)
+	raw, err := node.Canonical(content)
+	must(p.t, err)
+	to.in(p.t, func(tx node.Tx) error {
+		c, err := to.connection(tx)
+		if err != nil {
+			return err
+		}
+		e := wire.Envelope{
+			V: 1, Iss: from.address(), Aud: to.address(), JTI: to.ids.New(), Iat: tx.Now().Unix(), Exp: tx.Now().Add(time.Hour).Unix(),
+			Type: typ, Task: p.uid, Seq: seq, Ack: ack,
+		}
+		in := coordination.Incoming{Envelope: e, ConnectionID: c.ID, Inner: wire.Inner{Author: "agent", Content: raw}}
+		_, err = to.coordination.Receive(tx, in, func(a wire.Ack) ([]byte, error) { got = a; return []byte("signed"), nil })
+		return err
+	})
+	return got
+}
+
+func TestD3ResponseNamesVersionAndDigest(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	answer := wire.Response{Version: 1, Digest: "0000", Decision: wire.Accept}
+	if ack := p.receive(p.a, wire.TaskRespond, 1, 1, answer); ack.Code != wire.CodeDigestMismatch {
+		t.Errorf("%+v, want digest_mismatch", ack)
+	}
+	if task := p.copyOf(p.a); task.Status != coordination.Negotiating || task.InSeq != 1 {
+		t.Errorf("a's copy is %s at number %d, want negotiating at 1: a rejection uses its number up", task.Status, task.InSeq)
+	}
+}
+
+func TestD4ConfirmCrossesCancel(t *testing.T) {
+	bothOrders(t, func(t *testing.T, order func(*pair) []*side) {
+		p := newPair(t)
+		p.agree()
+		p.write(p.b, p.cancelling(p.b))
+		run, err := p.run(p.a, "")
+		must(t, err)
+		if run.TaskConfirmation != "sent" {
+			t.Errorf("taskConfirmation is %q", run.TaskConfirmation)
+		}
+		p.deliver(order(p)...)
+		p.deliver(p.a, p.b)
+		a, b := p.copyOf(p.a), p.copyOf(p.b)
+		if a.Status != coordination.Confirmed || b.Status != coordination.CancelledTask {
+			t.Errorf("a is %s, b is %s: ended statuses stay", a.Status, b.Status)
+		}
+		if a.Disagreement != coordination.ConfirmedVsEnded || b.Disagreement != coordination.ConfirmedVsEnded {
+			t.Errorf("a says %q, b says %q: both say that they differ", a.Disagreement, b.Disagreement)
+		}
+		if b.Copy.Crossed == nil || b.Copy.Crossed.Code == "" {
+			t.Error("b's owner does not learn of the booking")
+		}
+	})
+}
+
+func TestD4CancelIsRefusedDuringARun(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	p.a.in(t, func(tx node.Tx) error {
+		_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
+		return err
+	})
+	p.refused(p.a, node.ReasonBadState, p.cancelling(p.a))
+}
+
+func (p *pair) copyOfIn(tx node.Tx, s *side) coordination.Task {
+	task, err := s.store.Task(tx, s.agent.ID, p.uid)
+	must(p.t, err)
+	return task
+}
+
+func TestD5ConfirmAfterExpiry(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	p.clock.Advance(23 * time.Hour)
+	_, err := p.run(p.a, "")
+	must(t, err)
+	p.clock.Advance(2 * time.Hour)
+	p.background(p.b)
+	if b := p.copyOf(p.b); b.Status != coordination.ExpiredTask {
+		t.Fatalf("b is %s, want expired", b.Status)
+	}
+	p.deliver(p.a)
+	p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
+}
+
+func TestD5LateRunDoesNotCorrect(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	accepted := acceptedOf(p.copyOf(p.b))
+	p.clock.Advance(25 * time.Hour)
+	p.background(p.b)
+	late := wire.Confirm{Version: 1, Digest: accepted.Digest, Action: "reservation.book", ExecutedAt: p.clock.Now()}
+	if ack := p.receive(p.b, wire.TaskConfirm, 2, 1, late); ack.Status != wire.Rejected {
+		t.Errorf("%+v, want rejected", ack)
+	}
+	if b := p.copyOf(p.b); b.Status != coordination.ExpiredTask {
+		t.Errorf("b is %s, want expired", b.Status)
+	}
+}
+
+func TestD6OtherRoleIsHeldAndMayBeOverridden(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	if _, err := p.run(p.b, ""); node.CodeOf(err) != node.PolicyDenied {
+		t.Fatalf("%v, want policy_denied", err)
+	}
+	a := p.ask(p.b)
+	if _, err := p.decide(p.b, a, nil); node.CodeOf(err) != node.BadRequest {
+		t.Fatalf("approved without the override: %v", err)
+	}
+	if _, err := p.decide(p.b, a, func(d *approvals.Decision) { d.Override = true }); err != nil {
+		t.Fatal(err)
+	}
+	_, err := p.run(p.b, a.ID)
+	must(t, err)
+	_, err = p.run(p.a, "")
+	must(t, err)
+	p.deliver(p.b, p.a)
+	for _, s := range p.sides {
+		if task := p.copyOf(s); task.Disagreement != coordination.DoubleRun || task.Status != coordination.Confirmed {
+			t.Errorf("%s: %s %q, want confirmed and double_run", s.name, task.Status, task.Disagreement)
+		}
+	}
+}
+
+func TestD7ConfirmationIsOwed(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	p.grant(p.a, "task.respond", policy.Deny)
+	run, err := p.run(p.a, "")
+	must(t, err)
+	if run.TaskConfirmation != "failed" || run.Code == "" {
+		t.Fatalf("taskConfirmation %q, code %q", run.TaskConfirmation, run.Code)
+	}
+	if a := p.copyOf(p.a); a.Status != coordination.Agreed || !a.ConfirmOwed || a.ExecutedAt.IsZero() {
+		t.Fatalf("a is %s, owed %v", a.Status, a.ConfirmOwed)
+	}
+	if _, err := p.run(p.a, ""); node.ReasonOf(err) != node.ReasonAlreadyRan && node.CodeOf(err) != node.PolicyDenied {
+		t.Errorf("a grant repeats a run: %v", err)
+	}
+	again := p.ask(p.a)
+	if _, err := p.decide(p.a, again, nil); node.CodeOf(err) != node.BadRequest {
+		t.Errorf("approved without the word: %v", err)
+	}
+	p.ungrant(p.a)
+	p.background(p.a)
+	p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
+	if got := p.approval(p.a, again.ID).Status; got != approvals.Expired {
+		t.Errorf("the approval of an ended task is %s", got)
+	}
+}
+
+func TestD8HeldProposalGoesStale(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	p.mode(p.a, policy.Manual)
+	before := p.copyOf(p.a)
+	held := p.write(p.a, p.proposing(p.a, "2027-01-16"))
+	if held.Status != coordination.StatusPendingApproval || len(p.copyOf(p.a).Copy.Proposals) != len(before.Copy.Proposals) {
+		t.Fatal("a held write changes the copy")
+	}
+	p.write(p.b, p.proposing(p.b, "2027-01-17"))
+	p.deliver(p.b)
+	effect, err := p.decide(p.a, p.pending(p.a), nil)
+	must(t, err)
+	if effect.Outcome != "failed" || effect.Code != wire.CodeStaleVersion || effect.Approval.Status != approvals.Consumed {
+		t.Errorf("%s %s, approval %s; want failed, stale_version, consumed", effect.Outcome, effect.Code, effect.Approval.Status)
+	}
+	p.want(coordination.Negotiating, 2, coordination.ProposalPending, 0)
+}
+
+func TestD9TaskMovesWhileApprovalIsOpen(t *testing.T) {
+	t.Run("the peer cancels", func(t *testing.T) {
+		p := newPair(t)
+		p.agree()
+		a := p.ask(p.a)
+		if task := p.copyOf(p.a); task.Status != coordination.AwaitingApproval {
+			t.Fatalf("a is %s, want awaiting_approval", task.Status)
+		}
+		if task := p.copyOf(p.b); task.Status != coordination.Agreed {
+			t.Fatalf("b is %s: awaiting_approval exists on our node only", task.Status)
+		}
+		p.write(p.b, p.cancelling(p.b))
+		p.deliver(p.b)
+		if got := p.approval(p.a, a.ID).Status; got != approvals.Expired {
+			t.Errorf("the approval is %s, want expired", got)
+		}
+	})
+	t.Run("the peer confirms", func(t *testing.T) {
+		p := newPair(t)
+		p.agree()
+		mine := p.ask(p.a)
+		theirs := p.ask(p.b)
+		_, err := p.decide(p.b, theirs, func(d *approvals.Decision) { d.Override = true })
+		must(t, err)
+		_, err = p.run(p.b, theirs.ID)
+		must(t, err)
+		p.deliver(p.b)
+		p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
+		if got := p.approval(p.a, mine.ID).Status; got != approvals.Expired {
+			t.Errorf("the approval is %s, want expired", got)
+		}
+	})
+}
+
+func TestD10NoProposalOnAnAgreedTask(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	p.refused(p.a, node.ReasonBadState, p.proposing(p.a, "2027-01-16"))
+	fields := plan("2027-01-16")
+	canonical, _ := node.Canonical(fields)
+	next := wire.Proposal{Version: 2, Fields: canonical, Digest: coordination.Digest(p.uid, coordination.Initiator, 2, canonical)}
+	if ack := p.receive(p.b, wire.TaskPropose, 2, 1, next); ack.Code != wire.CodeBadState {
+		t.Errorf("%+v, want bad_state", ack)
+	}
+	p.want(coordination.Agreed, 1, coordination.ProposalAccepted, 1)
+}
+
+func TestD11DenyAddedWhileHeld(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	p.mode(p.a, policy.Manual)
+	held := p.write(p.a, p.proposing(p.a, "2027-01-16"))
+	p.grant(p.a, "task.propose", policy.Deny)
+	effect, err := p.decide(p.a, p.pending(p.a), nil)
+	must(t, err)
+	if effect.Outcome != "failed" || effect.Code != string(node.PolicyDenied) {
+		t.Errorf("%s %s, want failed, policy_denied", effect.Outcome, effect.Code)
+	}
+	if m := p.message(p.a, held.ID); m.Status != coordination.MsgFailed {
+		t.Errorf("the message is %s, want failed", m.Status)
+	}
+}
+
+func TestD12DeadlineIsSetAtRelease(t *testing.T) {
+	p := newPair(t)
+	p.mode(p.a, policy.Manual)
+	p.start(plan("2027-01-15"))
+	p.a.in(t, func(tx node.Tx) error {
+		if _, err := p.a.coordination.Task(tx, p.a.agent.ID, p.uid); node.CodeOf(err) != node.NotFound {
+			t.Errorf("a held create answers %v, want not_found", err)
+		}
+		return nil
+	})
+	p.clock.Advance(5 * time.Hour)
+	_, err := p.decide(p.a, p.pending(p.a), nil)
+	must(t, err)
+	released := p.clock.Now()
+	p.deliver(p.a)
+	p.want(coordination.Negotiating, 1, coordination.ProposalPending, 0)
+	for _, s := range p.sides {
+		if got := p.copyOf(s).Deadline; !got.Equal(released.Add(24 * time.Hour)) {
+			t.Errorf("%s: the deadline is %s, want 24 h after the release at %s", s.name, got, released)
+		}
+	}
+}
+
+func TestD12DeadlineOutOfBoundsIsRefused(t *testing.T) {
+	p := newPair(t)
+	for name, after := range map[string]time.Duration{"past": -time.Second, "too far": 720*time.Hour + 301*time.Second} {
+		p.uid = p.a.ids.New()
+		create := wire.Create{TaskType: "dinner.coordination", Title: "Dinner", Deadline: p.clock.Now().Add(after)}
+		if ack := p.receive(p.b, wire.TaskCreate, 1, 0, create); ack.Code != wire.CodeBadDeadline {
+			t.Errorf("%s: %+v, want bad_deadline", name, ack)
+		}
+	}
+}
+
+// What may have arrived is never sent again: a task.void takes its number.
+func TestVoidTakesTheNumber(t *testing.T) {
+	for name, arrives := range map[string]bool{"it never arrived": false, "it had arrived": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			p.start(plan("2027-01-15"))
+			sent := p.write(p.a, p.proposing(p.a, "2027-01-16"))
+			p.network.parted = !arrives
+			p.network.watch = nil
+			p.loseAnswers(arrives)
+			p.deliver(p.a)
+			p.network.parted, p.network.drop = false, 0
+			p.grant(p.a, "task.propose", policy.Deny)
+			p.clock.Advance(2 * time.Second)
+			_, err := p.a.worker.Step(context.Background())
+			must(t, err)
+			if !p.copyOf(p.a).InDoubt {
+				t.Fatal("a is not in doubt")
+			}
+			p.refused(p.a, node.ReasonInDoubt, p.cancelling(p.a))
+			p.deliver(p.a)
+			latest := 1
+			if arrives {
+				latest = 2
+			}
+			p.want(coordination.Negotiating, latest, coordination.ProposalPending, 0)
+			if p.copyOf(p.a).InDoubt {
+				t.Error("the doubt does not end")
+			}
+			if m := p.message(p.a, sent.ID); m.Void == arrives {
+				t.Errorf("void is %v", m.Void)
+			}
+			p.ungrant(p.a)
+			p.write(p.a, p.proposing(p.a, "2027-01-19"))
+			p.deliver(p.a)
+			p.want(coordination.Negotiating, latest+1, coordination.ProposalPending, 0)
+		})
+	}
+}
+
+// loseAnswers makes the next delivery lose the answer, or with arrives false the
+// request, in a way that the sender cannot tell apart.
+func (p *pair) loseAnswers(arrives bool) {
+	original := p.network.sides[p.b.host]
+	p.network.watch = func(_ *side, envelope []byte) {
+		p.network.watch = nil
+		p.network.parted = false
+		if arrives {
+			original.hear(context.Background(), envelope)
+		}
+		p.network.drop = 100
+	}
+}
+
+func TestRevokedConnectionLeavesTasksOutOfStep(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	p.a.in(t, func(tx node.Tx) error {
+		c, err := p.a.connection(tx)
+		if err != nil {
+			return err
+		}
+		_, err = p.a.coordination.RevokeConnection(tx, p.a.owner, c.ID)
+		return err
+	})
+	p.deliver(p.a)
+	for _, s := range p.sides {
+		if task := p.copyOf(s); !task.OutOfStep {
+			t.Errorf("%s: the task does not say out_of_step", s.name)
+		}
+	}
+	p.refused(p.b, node.ReasonOutOfStep, p.cancelling(p.b))
+}
+
+// A run waits until the other side knows that it is agreed.
+func TestRunWaitsForTheAcceptanceToArrive(t *testing.T) {
+	p := newPair(t)
+	p.start(nil)
+	p.write(p.b, p.proposing(p.b, "2027-01-15"))
+	p.deliver(p.b)
+	p.write(p.a, p.answering(p.a, 1, wire.Accept))
+	if _, err := p.run(p.a, ""); node.ReasonOf(err) != node.ReasonAcceptanceNotDelivered {
+		t.Fatalf("%v, want acceptance_not_delivered", err)
+	}
+	p.deliver(p.a)
+	if _, err := p.run(p.a, ""); err != nil {
+		t.Fatal(err)
+	}
+	p.deliver(p.a)
+	p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
+}
