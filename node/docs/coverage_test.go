@@ -86,13 +86,14 @@ func TestCoverageFindsWhatIsMissing(t *testing.T) {
 		return nil, os.ErrNotExist
 	}
 	planted := []statement{
-		{1, "fine", []string{"policy/a_test.go:TestThere", "policy/a_test.go:TestThere/in some case", "x/testdata/there.txtar"}},
+		{1, "fine", []string{"policy/a_test.go:TestThere", "policy/a_test.go:TestThere/in some case", "x/testdata/there.txtar", "x/testdata/there.txtar:exec agentlink"}},
 		{2, "bare", nil},
 		{3, "gone", []string{"policy/a_test.go:TestGone"}},
 		{4, "no case", []string{"policy/a_test.go:TestThere/other case"}},
 		{5, "no file", []string{"policy/b_test.go:TestThere"}},
 		{6, "no script", []string{"x/testdata/gone.txtar"}},
 		{7, "no test", []string{"policy/a_test.go"}},
+		{8, "no step", []string{"x/testdata/there.txtar:rest 200"}},
 	}
 	want := []string{
 		"coverage.md:2: no test for: bare",
@@ -101,6 +102,7 @@ func TestCoverageFindsWhatIsMissing(t *testing.T) {
 		"coverage.md:5: there is no policy/b_test.go",
 		"coverage.md:6: there is no x/testdata/gone.txtar",
 		"coverage.md:7: policy/a_test.go names no test",
+		"coverage.md:8: x/testdata/there.txtar has no step rest 200",
 	}
 	if diff := cmp.Diff(want, check(planted, read)); diff != "" {
 		t.Error(diff)
@@ -108,7 +110,8 @@ func TestCoverageFindsWhatIsMissing(t *testing.T) {
 }
 
 // check lists the gaps. A test is named as file:TestName, file:TestName/case,
-// file:test_name for Rego, or as the path of a script.
+// file:test_name for Rego, or as a script, with words of one of its steps behind a
+// colon.
 func check(rows []statement, read func(string) ([]byte, error)) []string {
 	var problems []string
 	for _, row := range rows {
@@ -134,8 +137,10 @@ func check(rows []statement, read func(string) ([]byte, error)) []string {
 func missing(file, content, test string) string {
 	name, subtest, _ := strings.Cut(test, "/")
 	switch {
-	case path.Ext(file) == ".txtar":
+	case path.Ext(file) == ".txtar" && strings.Contains(content, test):
 		return ""
+	case path.Ext(file) == ".txtar":
+		return file + " has no step " + test
 	case name == "":
 		return file + " names no test"
 	case !regexp.MustCompile(`(?m)^(?:func )?` + regexp.QuoteMeta(name) + `(?:\(| if |$)`).MatchString(content):
