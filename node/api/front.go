@@ -18,7 +18,7 @@ const requestIDHeader = "X-Agentlink-Request"
 // single are the headers that may come once: a proxy and the node could
 // otherwise read different ones.
 var single = []string{
-	"Authorization", "Content-Type", "Content-Length", "Idempotency-Key", "If-None-Match", "Last-Event-ID", "Accept",
+	"Authorization", "Content-Type", "Content-Length", "Idempotency-Key", "If-None-Match", "Last-Event-ID",
 }
 
 // Front stands before every door of the agents: it gives the request its id,

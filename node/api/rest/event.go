@@ -85,10 +85,14 @@ func (h *handlers) viewEvent(by api.Caller, row audit.Row) (event, error) {
 	return seen, nil
 }
 
+type streamRequest struct {
+	After string `json:"-" query:"after" is:"cursor"`
+}
+
 // eventSource is the same feed as a stream.
-func (h *handlers) eventSource() api.Source[eventsRequest] {
-	return api.Source[eventsRequest]{
-		Start: func(by api.Caller, request eventsRequest, last string) (int64, error) {
+func (h *handlers) eventSource() api.Source[streamRequest] {
+	return api.Source[streamRequest]{
+		Start: func(by api.Caller, request streamRequest, last string) (int64, error) {
 			if last != "" {
 				return h.cursors.OpenPosition(eventBinding(by), "Last-Event-ID", last)
 			}

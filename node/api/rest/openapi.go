@@ -70,7 +70,8 @@ func (h *handlers) operation(r route) object {
 		operation["security"] = []any{}
 	}
 	if r.request != nil && schema.HasBody(r.request) {
-		operation["requestBody"] = object{"required": true, "content": jsonContent(h.schemas.Ref(r.request))}
+		content := jsonContent(h.schemas.Ref(r.request))
+		operation["requestBody"] = object{"required": h.schemas.Requires(r.request), "content": content}
 	}
 	return operation
 }
@@ -136,12 +137,22 @@ func (h *handlers) responses(r route) object {
 		responses[status] = object{"description": string(code), "content": jsonContent(h.schemas.Ref(reflect.TypeFor[errorAnswer]()))}
 	}
 	if r.path == tokenPath {
-		refusal := jsonContent(h.schemas.Ref(reflect.TypeFor[tokenProblem]()))
-		for _, refused := range []refused{invalidRequest, invalidClient, tooManyFailures} {
-			responses[strconv.Itoa(refused.status)] = object{"description": refused.body.Description, "content": refusal}
-		}
+		h.tokenResponses(responses)
 	}
 	return responses
+}
+
+// tokenResponses adds the errors of RFC 6749. A request that is refused before it
+// is read as one has the form of every other error.
+func (h *handlers) tokenResponses(responses object) {
+	refusal, other := h.schemas.Ref(reflect.TypeFor[tokenProblem]()), h.schemas.Ref(reflect.TypeFor[errorAnswer]())
+	for _, r := range []refused{invalidClient, tooManyFailures} {
+		responses[strconv.Itoa(r.status)] = object{"description": r.body.Error, "content": jsonContent(refusal)}
+	}
+	responses[strconv.Itoa(invalidRequest.status)] = object{
+		"description": "invalid_request, unsupported_grant_type or bad_request",
+		"content":     jsonContent(object{"oneOf": []any{refusal, other}}),
+	}
 }
 
 func (h *handlers) success(r route, status int) object {

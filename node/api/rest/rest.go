@@ -105,7 +105,7 @@ type handlers struct {
 // New assembles the API.
 func New(config Config) http.Handler {
 	h := newHandlers(config)
-	return h.mount(h.routes())
+	return h.mount(h.served())
 }
 
 func newHandlers(config Config) *handlers {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/gofiber/fiber/v2"
+
 	"agentlink/node"
 	"agentlink/node/api"
 )
@@ -62,7 +64,7 @@ func (h *handlers) routes() []route {
 		func(node.Tx, api.Caller, connectRequest) (api.Reply[sent], error) { return api.Reply[sent]{}, nil }, node.PolicyDenied, node.RateLimited)
 	connect.op = api.WritePrepared(h.door, h.prepareConnect, h.connect)
 	start := post(h, "/actions", "Run an action, with an approval or under an allow grant.", sentOrHeld,
-		func(node.Tx, api.Caller, startRequest) (api.Reply[run], error) { return api.Reply[run]{}, nil }, node.PolicyDenied, node.NotFound)
+		func(node.Tx, api.Caller, startRequest) (api.Reply[run], error) { return api.Reply[run]{}, nil }, node.PolicyDenied, node.NotFound, node.RateLimited)
 	start.op = api.Run(h.door, h.start)
 	events := list(h, "/events", "What happened since a cursor, oldest first; as a stream where text/event-stream is accepted.", h.events, node.RateLimited)
 	events.op, events.waits, events.stream = api.ReadNews(h.door, h.events, anyEvent), true, api.Stream(h.door, h.eventSource())
@@ -87,7 +89,7 @@ func (h *handlers) routes() []route {
 		one(h, "/actions/{runId}", "One run of an action.", h.run, node.NotFound),
 		events,
 		{method: http.MethodPost, path: tokenPath, summary: "An access token for an agent's key.", op: h.door.Guard(h.token), open: true,
-			answer: reflect.TypeFor[tokenAnswer](), statuses: []int{api.OK}},
+			answer: reflect.TypeFor[tokenAnswer](), statuses: []int{api.OK}, codes: []node.Code{node.Unavailable}},
 		{method: http.MethodGet, path: "/healthz", summary: "Whether the node serves.", op: h.door.Guard(h.alive), open: true,
 			answer: reflect.TypeFor[health](), statuses: []int{api.OK}},
 		{method: http.MethodGet, path: "/readyz", summary: "Whether the node can do its work.", op: h.door.Guard(h.ready), open: true,
@@ -95,16 +97,29 @@ func (h *handlers) routes() []route {
 	}
 }
 
+// served are the routes with the document of them, which is a route too.
+func (h *handlers) served() []route {
+	self := openapi()
+	routes := append(h.routes(), self)
+	document := h.document(routes)
+	routes[len(routes)-1].op = func(context.Context, api.Call) api.Answer { return api.Answer{Status: api.OK, Body: document} }
+	return routes
+}
+
+// fiber serves every route, without waiting.
+func (h *handlers) fiber(routes []route) *fiber.App {
+	app := api.NewFiber(h.door.Fail)
+	for _, r := range routes {
+		app.Add(r.method, api.FiberPath(r.path), api.Fiber(r.op))
+	}
+	return app
+}
+
 // mount serves the routes: fiber behind net/http, and net/http itself for what
 // waits or streams.
 func (h *handlers) mount(routes []route) http.Handler {
-	self := openapi()
-	document := h.document(append(routes, self))
-	self.op = func(context.Context, api.Call) api.Answer { return api.Answer{Status: api.OK, Body: document} }
-	routes = append(routes, self)
-	app, waiting, streaming := api.NewFiber(h.door.Fail), http.NewServeMux(), http.NewServeMux()
+	waiting, streaming := http.NewServeMux(), http.NewServeMux()
 	for _, r := range routes {
-		app.Add(r.method, api.FiberPath(r.path), api.Fiber(r.op))
 		if r.waits {
 			waiting.Handle(r.method+" "+r.path, api.HTTP(r.op))
 		}
@@ -112,7 +127,7 @@ func (h *handlers) mount(routes []route) http.Handler {
 			streaming.Handle(r.method+" "+r.path, r.stream)
 		}
 	}
-	behind := api.BehindHTTP(app)
+	behind := api.BehindHTTP(h.fiber(routes))
 	return api.Front(h.IDs, h.door.Fail, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case acceptsStream(r) && serves(streaming, r):
@@ -131,7 +146,7 @@ func serves(mux *http.ServeMux, r *http.Request) bool {
 }
 
 func acceptsStream(r *http.Request) bool {
-	for _, entry := range strings.Split(r.Header.Get("Accept"), ",") {
+	for _, entry := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		kind, _, _ := strings.Cut(entry, ";")
 		if strings.TrimSpace(kind) == "text/event-stream" {
 			return true

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -50,7 +51,10 @@ type world struct {
 	behind  *behind
 	handler http.Handler
 	parts   *handlers
-	logged  *logs
+	routes  []route
+	// contract holds whatever goes in and comes out to the OpenAPI document.
+	contract *contract
+	logged   *logs
 }
 
 func newWorld(t *testing.T) *world {
@@ -65,7 +69,9 @@ func newWorld(t *testing.T) *world {
 		Ping: func(context.Context) error { return w.behind.fail["ping"] }, CursorKey: make([]byte, 32), Host: "home.example",
 		Log: slog.New(slog.NewTextHandler(w.logged, nil)),
 	})
-	w.handler = w.parts.mount(w.parts.routes())
+	w.routes = w.parts.served()
+	w.handler = w.parts.mount(w.routes)
+	w.contract = newContract(t, w.parts.document(w.routes))
 	return w
 }
 
@@ -123,28 +129,44 @@ func (w *world) ask(method, path, body string, header ...string) answer {
 
 func (w *world) askAs(authorization, method, path, body string, header ...string) answer {
 	w.t.Helper()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	if authorization != "" {
-		r.Header.Set("Authorization", authorization)
-	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
+	r := newRequest(method, path, body, authorization, "")
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
 	return w.serve(r)
 }
 
+// newRequest makes a request; a body without another kind is JSON.
+func newRequest(method, path, body, authorization, contentType string) *http.Request {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	switch {
+	case contentType != "":
+		r.Header.Set("Content-Type", contentType)
+	case body != "":
+		r.Header.Set("Content-Type", jsonType)
+	}
+	return r
+}
+
 func (w *world) serve(r *http.Request) answer {
 	w.t.Helper()
+	sent, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(sent))
 	recorder := httptest.NewRecorder()
 	w.handler.ServeHTTP(recorder, r)
 	body, err := io.ReadAll(recorder.Result().Body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return answer{status: recorder.Code, header: recorder.Header(), body: string(body)}
+	a := answer{status: recorder.Code, header: recorder.Header(), body: string(body)}
+	w.contract.check(w.t, r, sent, a)
+	return a
 }
 
 // logs keeps what was logged.
@@ -167,11 +189,11 @@ func (l *logs) String() string {
 
 // memory is a database that keeps idempotency keys: a rollback undoes them.
 type memory struct {
-	clock node.Clock
-	mu    sync.Mutex
-	kept  map[string]kept
-	calls int // transactions that may write
-	down  error
+	clock     node.Clock
+	mu        sync.Mutex
+	kept      map[string]kept
+	committed int
+	down      error
 
 	wakeMu sync.Mutex
 	wakes  map[chan struct{}]bool
@@ -197,13 +219,14 @@ func (m *memory) InTx(ctx context.Context, f func(node.Tx) error) error {
 	if m.down != nil {
 		return m.down
 	}
-	m.calls++
 	before := maps.Clone(m.kept)
 	err := f(memoryTx{ctx, m.clock.Now()})
 	if err != nil {
 		m.kept = before
+		return err
 	}
-	return err
+	m.committed++
+	return nil
 }
 
 func (m *memory) View(ctx context.Context, f func(node.Tx) error) error {
@@ -424,21 +447,18 @@ func (b *behind) Connection(_ node.Tx, agentID, id string) (coordination.Connect
 
 func (b *behind) Connections(_ node.Tx, agentID string, page coordination.Page) ([]coordination.Connection, error) {
 	var list []coordination.Connection
-	for i := range page.Limit {
-		if agentID != adaID || i >= 3 {
-			break
-		}
+	for i := range 3 {
 		c := b.connection
 		c.CreatedAt = c.CreatedAt.Add(-time.Duration(i) * time.Second)
-		if page.BeforeID == "" || c.CreatedAt.Before(page.BeforeAt) {
+		if agentID == adaID && len(list) < page.Limit && (page.BeforeID == "" || c.CreatedAt.Before(page.BeforeAt)) {
 			list = append(list, c)
 		}
 	}
 	return list, b.note("Connections")
 }
 
-func (b *behind) SendMessage(_ node.Tx, _ node.Actor, connection, text string) (coordination.Result, error) {
-	if connection != connectionID {
+func (b *behind) SendMessage(_ node.Tx, by node.Actor, connection, text string) (coordination.Result, error) {
+	if by.AgentID != adaID || connection != connectionID {
 		return coordination.Result{}, errMissing()
 	}
 	return b.send("SendMessage " + text)
@@ -452,6 +472,9 @@ func (b *behind) Messages(_ node.Tx, agentID, _ string, _ coordination.Page) ([]
 }
 
 func (b *behind) StartTask(_ node.Tx, by node.Actor, s coordination.StartTask) (coordination.Result, error) {
+	if by.AgentID != adaID || s.ConnectionID != connectionID {
+		return coordination.Result{}, errMissing()
+	}
 	return b.send("StartTask " + s.Title)
 }
 
@@ -498,11 +521,17 @@ func (b *behind) Tasks(_ node.Tx, agentID string, _ coordination.TaskFilter, _ c
 	return []coordination.Task{b.task}, nil
 }
 
-func (b *behind) RequestApproval(node.Tx, node.Actor, actions.Ask) (approvals.Approval, *node.Error, error) {
+func (b *behind) RequestApproval(_ node.Tx, by node.Actor, ask actions.Ask) (approvals.Approval, *node.Error, error) {
+	if by.AgentID != adaID {
+		return approvals.Approval{}, nil, errMissing()
+	}
 	return b.approval, b.refusal, b.note("RequestApproval")
 }
 
-func (b *behind) Run(_ context.Context, _ node.Actor, s actions.Start) (actions.Run, error) {
+func (b *behind) Run(_ context.Context, by node.Actor, s actions.Start) (actions.Run, error) {
+	if by.AgentID != adaID {
+		return actions.Run{}, errMissing()
+	}
 	if err := b.note("Run " + s.Key); err != nil {
 		return actions.Run{}, err
 	}
@@ -542,3 +571,5 @@ func (b *behind) happen(row audit.Row) {
 }
 
 var _ api.Wake = (*memory)(nil)
+
+type taskOf = coordination.Task

@@ -76,6 +76,14 @@ func (s *Set) Ref(t reflect.Type) Rule {
 	return Rule{"$ref": "#/components/schemas/" + name}
 }
 
+// Requires says whether a body has to have anything in it.
+func (s *Set) Requires(t reflect.Type) bool {
+	schema, _ := s.components[componentName(t)].(Rule)
+	_, some := schema["required"]
+	_, rules := reflect.Zero(t).Interface().(Ruled)
+	return some || rules
+}
+
 func componentName(t reflect.Type) string {
 	return strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 }

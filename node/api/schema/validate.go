@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -101,8 +102,8 @@ func (v *Validator) Value(value any) error {
 	if err == nil {
 		return nil
 	}
-	broken, ok := err.(*jsonschema.ValidationError)
-	if !ok {
+	var broken *jsonschema.ValidationError
+	if !errors.As(err, &broken) {
 		return node.Wrap(err, "validate")
 	}
 	fields := v.fields(broken)
