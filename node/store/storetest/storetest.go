@@ -3,6 +3,8 @@
 package storetest
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"agentlink/node/store"
@@ -14,12 +16,16 @@ type Opener = func(t *testing.T) *store.Store
 // suite is the tests of every domain, by the names of their functions.
 // TestSuiteIsWhole keeps the list complete.
 var suite = map[string]func(t *testing.T, open func(t *testing.T) *store.Store){
-	"Core":        Core,
-	"Idempotency": Idempotency,
-	"Owner":       Owner,
-	"Audit":       Audit,
-	"Outbox":      Outbox,
+	"Coordination": Coordination,
+	"Core":         Core,
+	"Idempotency":  Idempotency,
+	"Owner":        Owner,
+	"Audit":        Audit,
+	"Outbox":       Outbox,
 }
+
+// Names lists the parts of the suite.
+func Names() []string { return slices.Sorted(maps.Keys(suite)) }
 
 // Run runs the whole suite on one kind of database.
 func Run(t *testing.T, open Opener) {
