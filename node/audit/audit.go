@@ -3,7 +3,8 @@
 //
 // Each row carries the hash of the one before it; the head is kept with a MAC
 // under a key derived from the master key. Who can write to the database but
-// does not hold that key cannot edit, drop, swap or cut rows unnoticed.
+// does not hold that key cannot edit, drop, swap or cut rows unnoticed. What it
+// does not show is a whole log with its head put back to an earlier state.
 package audit
 
 import (

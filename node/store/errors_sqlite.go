@@ -5,6 +5,8 @@ import (
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"agentlink/node"
 )
 
 // sqliteFault reads SQLite's result codes: https://sqlite.org/rescode.html.
@@ -23,6 +25,8 @@ func sqliteFault(err error) *fault {
 		return &fault{err: unavailable(err), again: true}
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_NOMEM, lib.SQLITE_PERM, lib.SQLITE_INTERRUPT, lib.SQLITE_PROTOCOL:
 		return &fault{err: unavailable(err)}
+	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
+		return &fault{err: &node.Error{Code: node.Internal, Message: "The database file is damaged, or no database at all.", Err: err}}
 	default:
 		return &fault{err: broken(err)}
 	}

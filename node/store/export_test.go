@@ -1,6 +1,11 @@
 package store
 
-import "agentlink/node"
+import (
+	"maps"
+	"slices"
+
+	"agentlink/node"
+)
 
 // Exec, One and Each run the statements of tests.
 func (s *Store) Exec(tx node.Tx, query string, args ...any) (int64, error) {
@@ -15,4 +20,12 @@ func (s *Store) One(tx node.Tx, query string, args []any, dest ...any) error {
 // Each is each.
 func (s *Store) Each(tx node.Tx, query string, args []any, row func(scan func(dest ...any) error) error) error {
 	return s.each(tx, query, args, row)
+}
+
+// Statements lists the statements that a store in memory has run.
+func (s *Store) Statements() []string {
+	e := s.engine.(*sqliteMemory)
+	conn := <-e.free
+	defer func() { e.free <- conn }()
+	return slices.Sorted(maps.Keys(conn.statements))
 }

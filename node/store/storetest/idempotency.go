@@ -69,6 +69,13 @@ func claimAnswerDrop(t *testing.T, s *store.Store) {
 			t.Errorf("%s (-want +got):\n%s", step.what, diff)
 		}
 	}
+	inTx(t, s, func(tx node.Tx) error {
+		swept, err := s.SweepIdempotency(tx, 100)
+		if swept != 0 {
+			t.Errorf("%d keys were forgotten within their day", swept)
+		}
+		return err
+	})
 	if got := claim(t, s, "ada", "k", "third"); got.Claimed || got.Hash == "third" {
 		t.Errorf("claim for another request gives %+v, want another hash", got)
 	}

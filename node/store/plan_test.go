@@ -1,0 +1,108 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"agentlink/node"
+	"agentlink/node/store"
+	"agentlink/node/store/storetest"
+)
+
+// unindexed lists statements that may read or sort a whole table, by how they
+// begin after white space is made one, with the reason.
+var unindexed = map[string]string{
+	"SELECT COUNT(*), COALESCE(MIN(at), 0) FROM password_guesses": "holds a minute of guesses",
+	"SELECT COUNT(*) FROM": "a test counts",
+}
+
+// TestStatementsUseIndexes runs the suite and looks at SQLite's plan of each
+// statement: none reads a whole table, or sorts what an index could give in
+// order.
+func TestStatementsUseIndexes(t *testing.T) {
+	t.Parallel()
+	seen := statementsOfSuite(t)
+	if len(seen) < 30 {
+		t.Errorf("only %d statements ran", len(seen))
+	}
+	s := storetest.OpenMemory(t)
+	for query := range seen {
+		for _, step := range plan(t, s, query) {
+			if problem(step) && !excused(query) {
+				t.Errorf("%s\n\t%s", step, query)
+			}
+		}
+	}
+}
+
+func statementsOfSuite(t *testing.T) map[string]bool {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	t.Run("suite", func(t *testing.T) { // returns when its parallel parts have
+		storetest.Run(t, func(t *testing.T) *store.Store {
+			s := storetest.OpenMemory(t)
+			t.Cleanup(func() { // before the store is closed
+				if s.Ping(context.Background()) != nil {
+					return // the test has closed it
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, query := range s.Statements() {
+					seen[query] = true
+				}
+			})
+			return s
+		})
+	})
+	return seen
+}
+
+func problem(step string) bool {
+	return strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "USING") && step != "SCAN CONSTANT ROW" ||
+		strings.HasPrefix(step, "USE TEMP B-TREE")
+}
+
+var spaces = regexp.MustCompile(`\s+`)
+
+func excused(query string) bool {
+	query = spaces.ReplaceAllString(query, " ")
+	for begin := range unindexed {
+		if strings.HasPrefix(query, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+var placeholders = regexp.MustCompile(`\$(\d+)`)
+
+func plan(t *testing.T, s *store.Store, query string) (steps []string) {
+	t.Helper()
+	kind, _, _ := strings.Cut(strings.TrimSpace(query), " ")
+	if !strings.Contains("SELECT INSERT UPDATE DELETE WITH", kind) {
+		return nil
+	}
+	count := 0
+	for _, found := range placeholders.FindAllStringSubmatch(query, -1) {
+		n, _ := strconv.Atoi(found[1])
+		count = max(count, n)
+	}
+	err := s.InTx(t.Context(), func(tx node.Tx) error {
+		return s.Each(tx, "EXPLAIN QUERY PLAN "+query, make([]any, count), func(scan func(...any) error) error {
+			var id, parent, unused int
+			var step string
+			err := scan(&id, &parent, &unused, &step)
+			steps = append(steps, step)
+			return err
+		})
+	})
+	if err != nil {
+		t.Error(fmt.Errorf("explain %s: %w", query, err))
+	}
+	return steps
+}
