@@ -9,8 +9,9 @@ import (
 	"agentlink/node/seal"
 )
 
-// InboxPath is where peers post envelopes.
-const InboxPath = "/peer/inbox"
+// InboxPath is where peers post envelopes: wire.InboxPath, which is above this
+// package.
+const InboxPath = "/agentlink/v1/inbox"
 
 // LoopbackOnly says whether nobody but this machine can reach the node. Only
 // then may its peers be on this machine too.
