@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -46,6 +47,7 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.db.SetMaxOpenConns(maxConns)
 	e.db.SetMaxIdleConns(maxConns)
+	e.db.SetConnMaxIdleTime(5 * time.Minute)
 	if err := e.ping(ctx); err != nil {
 		_ = e.close()
 		return nil, postgresFault(err).err

@@ -8,17 +8,14 @@ import (
 	"slices"
 	"testing"
 
-	"agentlink/node/store"
 	"agentlink/node/store/storetest"
 )
 
+// TestStore runs the suite on both databases. In memory it is run by
+// TestStatementsUseIndexes.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, open storetest.Opener) { storetest.Run(t, open) })
-	t.Run("memory", func(t *testing.T) {
-		t.Parallel()
-		storetest.Run(t, func(t *testing.T) *store.Store { return storetest.OpenMemory(t) })
-	})
 }
 
 // TestSuiteIsWhole: each exported function of storetest that takes a test and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"agentlink/node"
@@ -29,9 +30,9 @@ type txn struct {
 	ctx      context.Context
 	now      time.Time
 	readOnly bool
-	reading  bool   // rows of this transaction are being read
-	ended    bool   // f has returned
-	failed   *fault // the first statement that failed; nothing runs after it
+	reading  bool        // rows of this transaction are being read
+	ended    atomic.Bool // f has returned
+	failed   *fault      // the first statement that failed; nothing runs after it
 	hooks    []func()
 	topics   []string
 	head     *audit.Head // the locked head of the audit log
@@ -84,7 +85,7 @@ func (s *Store) mayBegin(ctx context.Context) error {
 	if s.closed.Load() {
 		return errClosed()
 	}
-	if outer, ok := ctx.Value(inside{}).(*txn); ok && !outer.ended && outer.store == s {
+	if outer, ok := ctx.Value(inside{}).(*txn); ok && !outer.ended.Load() && outer.store == s {
 		return broken(fmt.Errorf("a transaction was begun inside a transaction"))
 	}
 	return ctx.Err()
@@ -98,7 +99,7 @@ func (s *Store) attempt(ctx context.Context, within runner, readOnly bool, f fun
 	t.ctx = context.WithValue(ctx, inside{}, t)
 	err := within(ctx, func(q querier) error {
 		t.on, t.now = q, s.clock.Now()
-		defer func() { t.ended = true }()
+		defer t.ended.Store(true)
 		if err := f(t); err != nil {
 			return err
 		}
@@ -220,7 +221,7 @@ func (s *Store) use(tx node.Tx, query string) (*txn, error) {
 	switch {
 	case !ok || t.store != s:
 		return nil, broken(fmt.Errorf("a transaction of another store: %s", query))
-	case t.ended:
+	case t.ended.Load():
 		return nil, broken(fmt.Errorf("the transaction has ended: %s", query))
 	case t.reading:
 		return nil, broken(fmt.Errorf("rows are still being read: %s", query))
