@@ -142,6 +142,9 @@ func (n *Node) Restart() {
 // DataDir is the node's data folder.
 func (n *Node) DataDir() string { return n.settings.DataDir }
 
+// SocketPath is where the owner's socket is.
+func (n *Node) SocketPath() string { return n.settings.SocketPath() }
+
 // testLog puts the node's warnings and errors into the test's log.
 type testLog struct{ tb testing.TB }
 

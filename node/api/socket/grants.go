@@ -1,7 +1,6 @@
 package socket
 
 import (
-	"slices"
 	"time"
 
 	"agentlink/coordination"
@@ -69,13 +68,7 @@ func (s *Server) grantCommands() {
 	decides(s, GrantSet, s.setGrant)
 	decides(s, GrantRemove, s.removeGrant)
 	reads(s, GrantList, s.listGrants)
-	reads(s, GrantExplain, func(tx node.Tx, r ExplainGrants) ([]policy.Answer, error) {
-		agent, err := s.agent(tx, r.Agent)
-		if err != nil {
-			return nil, err
-		}
-		return s.effective(tx, agent, r.Contact, "")
-	})
+	reads(s, GrantExplain, s.explain)
 }
 
 func (s *Server) setGrant(tx node.Tx, actor node.Actor, r SetGrant) (GrantChange, error) {
@@ -91,7 +84,7 @@ func (s *Server) setGrant(tx node.Tx, actor node.Actor, r SetGrant) (GrantChange
 	if err != nil {
 		return GrantChange{}, err
 	}
-	effective, err := s.effective(tx, agent, grant.Contact, grant.Capability)
+	effective, err := s.Policy.Effective(tx, agent.ID, grant.Contact, grant.Capability)
 	return GrantChange{Grant: grantView(grant, agent.Handle), Effective: effective}, err
 }
 
@@ -105,7 +98,7 @@ func (s *Server) removeGrant(tx node.Tx, actor node.Actor, r ByID) (GrantChange,
 	if err != nil {
 		return GrantChange{}, err
 	}
-	effective, err := s.effective(tx, agent, grant.Contact, grant.Capability)
+	effective, err := s.Policy.Effective(tx, agent.ID, grant.Contact, grant.Capability)
 	return GrantChange{Grant: grantView(grant, agent.Handle), Effective: effective}, err
 }
 
@@ -165,41 +158,28 @@ func grantView(grant policy.Grant, agent string) Grant {
 	return view
 }
 
-// effective asks the engine what holds towards a contact for each capability
-// that pattern covers, or for all of them where pattern is "". Contact "" stands
-// for one with an active connection and no grants of its own.
-func (s *Server) effective(tx node.Tx, agent policy.Agent, contact, pattern string) ([]policy.Answer, error) {
-	names, err := s.capabilities(tx, agent, pattern)
-	if err != nil || len(names) == 0 {
-		return []policy.Answer{}, err
-	}
-	request := policy.Request{AgentID: agent.ID, Contact: contact, Connection: string(coordination.ConnActive)}
-	if contact != "" {
-		connection, err := s.towards(tx, agent.ID, contact)
-		if err != nil {
-			return nil, err
-		}
-		request.Connection, request.StructuredOnly = string(connection.Status), connection.StructuredOnly
-	}
-	return s.Decider.Capabilities(tx, request, names)
-}
-
-// capabilities lists the built-in names and those of the owner's own that the
-// agent's grants name.
-func (s *Server) capabilities(tx node.Tx, agent policy.Agent, pattern string) ([]string, error) {
-	grants, err := s.Policy.Grants(tx, agent.ID, nil)
+// explain asks the engine what holds now: towards a contact with the connection
+// as it is, or agent-wide for one that is connected and has no grants of its own.
+func (s *Server) explain(tx node.Tx, r ExplainGrants) ([]policy.Answer, error) {
+	agent, err := s.agent(tx, r.Agent)
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Clone(policy.Known)
-	for _, grant := range grants {
-		if policy.ValidCapability(grant.Capability) && !slices.Contains(names, grant.Capability) {
-			names = append(names, grant.Capability)
-		}
+	answers, err := s.Policy.Effective(tx, agent.ID, r.Contact)
+	if err != nil || r.Contact == "" {
+		return answers, err
 	}
-	return slices.DeleteFunc(names, func(name string) bool {
-		return pattern != "" && !slices.Contains(policy.Patterns(name), pattern)
-	}), nil
+	connection, err := s.towards(tx, agent.ID, r.Contact)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(answers))
+	for i, answer := range answers {
+		names[i] = answer.Capability
+	}
+	return s.Decider.Capabilities(tx, policy.Request{
+		AgentID: agent.ID, Contact: r.Contact, Connection: string(connection.Status), StructuredOnly: connection.StructuredOnly,
+	}, names)
 }
 
 // towards finds the agent's newest connection to a contact; the zero Connection

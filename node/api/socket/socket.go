@@ -76,6 +76,15 @@ func New(config Config) *Server {
 	return s
 }
 
+// Commands names every command, and says whether it needs the password.
+func (s *Server) Commands() map[string]bool {
+	names := make(map[string]bool, len(s.commands))
+	for name, command := range s.commands {
+		names[name] = command.password
+	}
+	return names
+}
+
 // HTTP is the server that Serve of net/http is to be called on, with the
 // time-outs set and the caller's credentials taken from each connection.
 func (s *Server) HTTP() *http.Server {

@@ -27,6 +27,9 @@ func (c *cli) approvalsList() *cobra.Command {
 		Example: `  agentlink approvals list
   agentlink approvals list --all --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all && request.Status != "" {
+				return usage(cmd, "--all and --status do not go together")
+			}
 			if !all && request.Status == "" {
 				request.Status = approvals.Pending
 			}
@@ -41,7 +44,6 @@ func (c *cli) approvalsList() *cobra.Command {
 	command.Flags().BoolVar(&all, "all", false, "those that are decided too, newest first")
 	command.Flags().StringVar((*string)(&request.Status), "status", "", "pending, approved, rejected, expired or consumed (default pending)")
 	command.Flags().IntVar(&request.Limit, "limit", 0, "at most this many, 1 to 100 (default 50)")
-	command.MarkFlagsMutuallyExclusive("all", "status")
 	return command
 }
 

@@ -232,8 +232,11 @@ func (c *cli) showAnswers(answers []policy.Answer) {
 	var rows [][]string
 	for _, answer := range answers {
 		outcome := string(answer.Outcome)
-		if answer.Constraints != nil {
+		switch {
+		case answer.Constraints != nil:
 			outcome += " if " + constraintText(answer.Constraints) + ", else " + string(answer.Otherwise)
+		case answer.Otherwise != "":
+			outcome += ", with free text " + string(answer.Otherwise)
 		}
 		rows = append(rows, []string{answer.Capability, outcome, string(answer.Reason), short(answer.GrantID)})
 	}

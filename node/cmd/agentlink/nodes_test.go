@@ -3,9 +3,12 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,6 +28,8 @@ import (
 //	                         answer has to have the status, and is the script's stdout
 //	until NAME PATH MEMBER VALUE
 //	                         get PATH until the member of the answer has the value
+//	exits CODE PROGRAM ARG…  run a program that has to end with the code; stdout and stderr are its
+//	sentence                 stderr has to be one sentence of agentlink's
 //	get VARIABLE MEMBER      put a member of the last JSON output into a variable
 //
 // A member is a dotted path: error.details.reason, or items.0.id.
@@ -46,6 +51,7 @@ func (n *nodes) commands() map[string]func(*testscript.TestScript, bool, []strin
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"serve": positive(n.serve), "kill9": positive(n.kill9), "stop": positive(n.stop),
 		"rest": positive(n.rest), "until": positive(n.until), "get": positive(get),
+		"exits": positive(exits), "sentence": positive(sentenceOnly),
 	}
 }
 
@@ -149,3 +155,28 @@ func (n *nodes) killAll() {
 		}
 	}
 }
+
+func exits(ts *testscript.TestScript, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s\n%s%s", code, args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+func sentenceOnly(ts *testscript.TestScript, args []string) {
+	if text := ts.ReadFile("stderr"); !oneSentence.MatchString(text) {
+		ts.Fatalf("this is not one sentence: %q", text)
+	}
+}
+
+var oneSentence = regexp.MustCompile(`\Aagentlink: [A-Z][^\n]+\.\n\z`)

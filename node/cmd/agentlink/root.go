@@ -55,6 +55,8 @@ Exit codes:
   2  the command line or the settings are wrong or unsafe; nothing was done
   3  the node is not running`
 
+const aboutNode = "Commands about the node:"
+
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "agentlink", Short: "A node for your AI agents, under your rules", Long: rootHelp,
@@ -67,11 +69,11 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
 	root.PersistentFlags().StringVar(&c.data, "data", "", "data folder of the node (default $AGENTLINK_DATA_DIR, else ~/.local/share/agentlink)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for programs")
-	c.group(root, "Commands about the node:", c.serve(), c.init(), c.status(), c.password(), c.version())
+	c.group(root, aboutNode, c.serve(), c.init(), c.status(), c.password(), c.version())
 	c.group(root, "Commands of the owner:", c.agent(), c.connection(), c.grant(), c.approvals(), c.tasks(), c.messages())
 	c.group(root, "Evidence:", c.audit(), c.receipt())
-	asGroup(root)
-	return root
+	root.SetHelpCommandGroupID(aboutNode)
+	return asGroup(root)
 }
 
 // group adds commands under one heading of the help.

@@ -27,7 +27,8 @@ and exit code 2.
 
 ` + settingsHelp,
 		Example: `  agentlink serve
-  agentlink serve --public-listen :7411 --public-url https://node.example --tls-cert cert.pem --tls-key key.pem
+  agentlink serve --public-listen :7411 --public-url https://node.example \
+      --tls-cert cert.pem --tls-key key.pem
   AGENTLINK_DATABASE_URL=postgres://agentlink@db/agentlink agentlink serve`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
