@@ -43,7 +43,10 @@ type Agent struct {
 	KeyHash       string
 	KeyGeneration int64
 	// RulesRev rises with every change that can turn a decision: mode, status,
-	// grants, structuredOnly. Whatever remembers rules is keyed by it.
-	RulesRev  int64
-	CreatedAt time.Time
+	// grants, structuredOnly. Whatever remembers rules is keyed by it, together with
+	// RulesStamp, an id of its own for each rise: two transactions may both raise
+	// the number to the same value where the first of them rolls back.
+	RulesRev   int64
+	RulesStamp string
+	CreatedAt  time.Time
 }

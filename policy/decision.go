@@ -46,6 +46,14 @@ const (
 	NothingDenies Reason = "nothing_denies" // asked with DenyOnly
 )
 
+// Reasons lists them all.
+var Reasons = []Reason{
+	AgentDisabled, ConnectionNotActive, GrantDenies, NoGrant, UnknownCapability, EngineError,
+	GrantAsks, ModeManual, ModeNotAutonomous, NoAllowGrant, ConstraintsNotMatched,
+	PeerRevoked, PeerRejected, StructuredOnly, ContactDeniesAction,
+	ModeAllows, GrantAllows, NothingDenies,
+}
+
 // Request is what the engine is asked: one thing an agent wants to do, with the
 // facts that the caller gathered. Facts about the agent and its grants the
 // engine reads itself, in the same transaction.
@@ -65,7 +73,9 @@ type Request struct {
 	// Capabilities are all that the request needs, without duplicates.
 	Capabilities []string
 	// Fields are the structured fields of the request, by name: what
-	// allowedValues is compared with.
+	// allowedValues is compared with. JSON values: nil, bool, string, numbers,
+	// []any, []string, map[string]any. A number that JSON does not keep exactly
+	// (NaN, beyond ±(2^53 − 1)) matches nothing; any other type is an EngineError.
 	Fields map[string]any
 	// AmountField names the member of Fields that maxAmount is compared with;
 	// "" means that the request has none, and then maxAmount never matches.
@@ -85,8 +95,9 @@ type Answer struct {
 	Outcome    Outcome `json:"outcome"`
 	Reason     Reason  `json:"reason"`
 	GrantID    string  `json:"grantId,omitempty"` // the grant that won; "" when none applied
-	// Constraints of the grant that won, and what happens when they do not
-	// match. Only in answers to Capabilities.
+	// Constraints of the grant that won, and the outcome when the request does not
+	// match them, or carries free text where StructuredOnly is on. Only in answers
+	// to Capabilities, and there only where it can differ from Outcome.
 	Constraints *Constraints `json:"constraints,omitempty"`
 	Otherwise   Outcome      `json:"otherwise,omitempty"`
 }
@@ -130,10 +141,23 @@ func (d Decision) Refusal() *node.Error {
 	}
 }
 
+// Strictest is the outcome of a whole request; without any answer it is Refused.
+func Strictest(answers []Answer) Outcome {
+	for _, outcome := range Outcomes {
+		for _, answer := range answers {
+			if answer.Outcome == outcome {
+				return outcome
+			}
+		}
+	}
+	return Refused
+}
+
 // Decider decides and records the decision in one call that nothing can go
 // around: the decision row and the audit row are written in the transaction.
 // A request that cannot be evaluated is refused with EngineError; err is only
-// for a store that fails.
+// for a store that fails. The audit row takes the last lock of the lock order,
+// so lock what is to change before deciding.
 type Decider interface {
 	Decide(tx node.Tx, request Request) (Decision, error)
 	// Capabilities answers for each capability without deciding anything: nothing

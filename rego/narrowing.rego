@@ -17,6 +17,7 @@ else := reason if {
 }
 
 else := "contact_denies_action" if {
+	kind == "action"
 	input.contact == ""
 	some pattern in want.patterns
 	input.denied[pattern]

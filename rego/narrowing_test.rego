@@ -28,6 +28,11 @@ test_structured_only_holds_free_text if {
 	remains("mode_allows", "message", fixture.free(fixture.message), {}) == "mode_allows"
 }
 
+test_structured_only_is_the_reason_where_no_action_is_denied if {
+	facts := {"contact": "", "structuredOnly": true, "denied": {"message.send": true}}
+	remains("mode_allows", "message", fixture.free(fixture.message), facts) == "structured_only"
+}
+
 test_only_an_allow_is_narrowed if {
 	every reason in ["grant_denies", "no_grant", "grant_asks", "mode_manual", "mode_not_autonomous", "constraints_not_matched"] {
 		remains(reason, "message", fixture.free(fixture.message), {"structuredOnly": true}) == reason

@@ -1,4 +1,4 @@
-package engine
+package rego_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/util"
 )
 
-const rulesFolder = "../../rego"
+const rulesFolder = "."
 
 // TestRego runs the tests that stand beside the rules, compiled strictly.
 func TestRego(t *testing.T) {

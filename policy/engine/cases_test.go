@@ -1,0 +1,9 @@
+//go:build !race
+
+package engine
+
+// randomCases is how many requests the oracle is asked.
+const randomCases = 100_000
+
+// forecastRounds is how many rule sets Capabilities and Decide are compared under.
+const forecastRounds = 200

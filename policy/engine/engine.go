@@ -1,0 +1,152 @@
+// Package engine evaluates the rules (package rego) over the facts of a request
+// and records what they say. It is the only package that knows OPA.
+//
+// The rules are evaluated as a pure function: an agent's grants travel in the
+// input, converted once for each of their revisions and never changed after. So
+// an evaluation cannot see half a change, two revisions live side by side, and
+// what was evaluated once may be remembered.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"agentlink/node"
+	"agentlink/node/audit"
+	"agentlink/policy"
+	rules "agentlink/rego"
+)
+
+// Config is what the engine needs.
+type Config struct {
+	Store Store
+	IDs   node.IDs
+	Audit *audit.Log
+	Log   *slog.Logger // where evaluations that fail are reported; nil: nowhere
+	// Deadline ends an evaluation; 0 means one second.
+	Deadline time.Duration
+}
+
+// Store is where the rules come from and decisions go. What is not there is
+// node.NotFound.
+type Store interface {
+	// Standing reads what the rules know of the agent itself.
+	Standing(tx node.Tx, agentID string) (policy.Standing, error)
+	// Rules reads standing and grants in one statement, so that they belong
+	// together whatever others commit meanwhile.
+	Rules(tx node.Tx, agentID string) (policy.Rules, error)
+	// ContactKey is what a contact's grants are filed under; "" for "".
+	ContactKey(contact string) string
+	InsertDecision(tx node.Tx, record policy.Record) error
+	DecisionRecord(tx node.Tx, id string) (policy.Record, error)
+}
+
+// Engine implements policy.Decider.
+type Engine struct {
+	store     Store
+	ids       node.IDs
+	audit     *audit.Log
+	log       *slog.Logger
+	evaluator *evaluator
+	memory    *memory
+	version   string
+}
+
+var _ policy.Decider = (*Engine)(nil)
+
+// versionLength is how much of the rules' hash a decision carries.
+const versionLength = 16
+
+// New prepares the rules. It fails where they do not compile, or where something
+// is missing that a decision cannot be recorded without.
+func New(config Config) (*Engine, error) {
+	if config.Store == nil || config.IDs == nil || config.Audit == nil {
+		return nil, fmt.Errorf("policy engine: a store, ids and the audit log are needed")
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.Deadline == 0 {
+		config.Deadline = time.Second
+	}
+	evaluator, err := newEvaluator(context.Background(), rules.Modules(), rules.Table(), config.Deadline)
+	if err != nil {
+		return nil, fmt.Errorf("policy engine: %w", err)
+	}
+	return &Engine{
+		store: config.Store, ids: config.IDs, audit: config.Audit, log: config.Log,
+		evaluator: evaluator, memory: newMemory(), version: rules.Version()[:versionLength],
+	}, nil
+}
+
+// Version is that of the rules in force.
+func (e *Engine) Version() string { return e.version }
+
+// Decide implements policy.Decider.
+func (e *Engine) Decide(tx node.Tx, request policy.Request) (policy.Decision, error) {
+	set, err := e.rulesOf(tx, request.AgentID)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	answers := e.answers(tx.Context(), set, factsOf(request))
+	decision := policy.Decision{
+		ID: e.ids.New(), Outcome: policy.Strictest(answers), Answers: answers,
+		RulesRev: set.standing.RulesRev, Version: e.version,
+	}
+	return decision, e.record(tx, set.standing, request, decision)
+}
+
+// rulesOf gives the agent's rules as of this transaction: those in memory where
+// their revision is still the agent's.
+func (e *Engine) rulesOf(tx node.Tx, agentID string) (*ruleSet, error) {
+	standing, err := e.store.Standing(tx, agentID)
+	if err != nil {
+		return nil, err
+	}
+	if set, found := e.memory.rules(standing, tx.Now()); found {
+		return set, nil
+	}
+	loaded, err := e.store.Rules(tx, agentID)
+	if err != nil {
+		return nil, err
+	}
+	set := newRuleSet(loaded, tx.Now())
+	e.memory.keepRules(set)
+	return set, nil
+}
+
+// answers evaluates, or remembers. It always gives one answer for each
+// capability, in order: what cannot be evaluated is refused.
+func (e *Engine) answers(ctx context.Context, set *ruleSet, f facts) []policy.Answer {
+	if f.problem != nil {
+		return e.refuse(f, f.problem)
+	}
+	key := set.keyOf(f)
+	if answers, found := e.memory.answers(key); found {
+		return answers
+	}
+	answers, err := e.evaluate(ctx, set, f)
+	if err != nil {
+		return e.refuse(f, err)
+	}
+	e.memory.keepAnswers(key, answers)
+	return answers
+}
+
+func (e *Engine) evaluate(ctx context.Context, set *ruleSet, f facts) ([]policy.Answer, error) {
+	if set.problem != nil {
+		return nil, set.problem
+	}
+	return e.evaluator.evaluate(ctx, set, f, e.store.ContactKey(f.contact))
+}
+
+func (e *Engine) refuse(f facts, problem error) []policy.Answer {
+	e.log.Error("A policy decision could not be evaluated and was refused.", "error", problem)
+	answers := make([]policy.Answer, len(f.wanted))
+	for i, want := range f.wanted {
+		answers[i] = policy.Answer{Capability: want.capability, Outcome: policy.Refused, Reason: policy.EngineError}
+	}
+	return answers
+}

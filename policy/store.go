@@ -1,0 +1,32 @@
+package policy
+
+import "agentlink/node"
+
+// Store keeps agents and grants. What is not there is node.NotFound.
+type Store interface {
+	// InsertAgent is false, and writes nothing, where the handle is taken.
+	InsertAgent(tx node.Tx, a Agent) (fresh bool, err error)
+	AgentByID(tx node.Tx, id string) (Agent, error)
+	AgentByHandle(tx node.Tx, handle string) (Agent, error)
+	// AgentByClient finds an agent by id or handle.
+	AgentByClient(tx node.Tx, client string) (Agent, error)
+	// Agents lists them by handle.
+	Agents(tx node.Tx) ([]Agent, error)
+	// RaiseRules raises RulesRev by one under a new stamp, keeps other writers off
+	// the agent until the transaction ends, and gives it as it then is.
+	RaiseRules(tx node.Tx, agentID, stamp string) (Agent, error)
+	// SaveAgent writes mode and status.
+	SaveAgent(tx node.Tx, a Agent) error
+	// ReplaceAgentKey writes the hash and raises KeyGeneration by one.
+	ReplaceAgentKey(tx node.Tx, agentID, keyHash string) (Agent, error)
+
+	InsertGrant(tx node.Tx, g Grant) error
+	// SaveGrant writes constraints and expiry.
+	SaveGrant(tx node.Tx, g Grant) error
+	DeleteGrant(tx node.Tx, id string) error
+	Grant(tx node.Tx, id string) (Grant, error)
+	// GrantFor finds the grant that is unique by these four.
+	GrantFor(tx node.Tx, agentID, contact, capability string, mode GrantMode) (Grant, error)
+	// Grants lists an agent's grants by capability, contact nil: all of them.
+	Grants(tx node.Tx, agentID string, contact *string) ([]Grant, error)
+}
