@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 	"time"
 
 	"agentlink/node"
@@ -65,7 +66,7 @@ func (c *Cursors) seal(binding Binding, position []byte) string {
 const maxCursor = 512
 
 func (c *Cursors) open(binding Binding, text string) (position []byte, ok bool) {
-	if len(text) > maxCursor {
+	if len(text) > maxCursor || strings.ContainsAny(text, "\r\n") { // which the decoder would skip
 		return nil, false
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)

@@ -78,10 +78,10 @@ func (h *handlers) connections(tx node.Tx, by api.Caller, request connectionsReq
 	if err != nil {
 		return connectionList{}, err
 	}
-	view := connectionList{Items: make([]connection, 0, len(list))}
+	list, next := turn(h, request.paging, bound, list, func(c coordination.Connection) api.Place { return api.Place{At: c.CreatedAt, ID: c.ID} })
+	view := connectionList{Items: make([]connection, 0, len(list)), NextCursor: next}
 	for _, c := range list {
 		view.Items = append(view.Items, viewConnection(c))
-		view.NextCursor = h.next(request.paging, bound, len(list), c.CreatedAt, c.ID)
 	}
 	return view, nil
 }

@@ -3,9 +3,11 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -15,6 +17,8 @@ import (
 // nothing of how it was made.
 type contract struct {
 	document map[string]any
+	mu       sync.Mutex
+	compiled map[string]*jsonschema.Schema // by the schema's text
 }
 
 func newContract(t *testing.T, document []byte) *contract {
@@ -23,7 +27,7 @@ func newContract(t *testing.T, document []byte) *contract {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &contract{document: parsed.(map[string]any)}
+	return &contract{document: parsed.(map[string]any), compiled: map[string]*jsonschema.Schema{}}
 }
 
 // at walks into the document; nil where there is nothing.
@@ -97,6 +101,12 @@ func (c *contract) validate(t *testing.T, where string, content map[string]any, 
 
 func (c *contract) compile(t *testing.T, schema map[string]any) *jsonschema.Schema {
 	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := fmt.Sprint(schema)
+	if known, ok := c.compiled[text]; ok {
+		return known
+	}
 	resource := map[string]any{"components": c.document["components"]}
 	for keyword, value := range schema {
 		resource[keyword] = value
@@ -110,6 +120,7 @@ func (c *contract) compile(t *testing.T, schema map[string]any) *jsonschema.Sche
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.compiled[text] = compiled
 	return compiled
 }
 

@@ -25,6 +25,16 @@ func TestPaging(t *testing.T) {
 	}
 }
 
+// TestPageIsFullAndLast: a page that holds the last entry has no cursor.
+func TestPageIsFullAndLast(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.ask("GET", "/v1/agent/connections?limit=3", "")
+	if len(a.member(t, "items").([]any)) != 3 || a.member(t, "nextCursor") != nil {
+		t.Errorf("%s", a.body)
+	}
+}
+
 // TestCursorsAreBound: a cursor opens for its agent, its list and its filter
 // alone, and not once a bit of it is another.
 func TestCursorsAreBound(t *testing.T) {

@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"time"
-
 	"agentlink/coordination"
 	"agentlink/node/api"
 )
@@ -26,16 +24,19 @@ func (p paging) limit() int {
 	return p.Limit
 }
 
-// page opens the cursor of a list. Code: bad_request.
+// page opens the cursor of a list, and asks for one entry more than is shown:
+// where it comes there is another page. Code: bad_request.
 func (h *handlers) page(p paging, bound api.Binding) (coordination.Page, error) {
 	place, err := h.cursors.OpenPlace(bound, p.Cursor)
-	return coordination.Page{Limit: p.limit(), BeforeAt: place.At, BeforeID: place.ID}, err
+	return coordination.Page{Limit: p.limit() + 1, BeforeAt: place.At, BeforeID: place.ID}, err
 }
 
-// next is the cursor after a page; "" where the page was not full.
-func (h *handlers) next(p paging, bound api.Binding, count int, at time.Time, id string) string {
-	if count < p.limit() {
-		return ""
+// turn cuts a list to the page, and gives the cursor of the next one; "" where
+// there is none. place tells where an entry stands in the list.
+func turn[T any](h *handlers, p paging, bound api.Binding, list []T, place func(T) api.Place) (shown []T, next string) {
+	if len(list) <= p.limit() {
+		return list, ""
 	}
-	return h.cursors.SealPlace(bound, api.Place{At: at, ID: id})
+	shown = list[:p.limit()]
+	return shown, h.cursors.SealPlace(bound, place(shown[len(shown)-1]))
 }

@@ -62,14 +62,14 @@ func (h *handlers) messages(tx node.Tx, by api.Caller, request messagesRequest) 
 	if err != nil {
 		return messageList{}, err
 	}
-	view := messageList{Items: make([]message, 0, len(list))}
+	list, next := turn(h, request.paging, bound, list, func(m coordination.Message) api.Place { return api.Place{At: m.CreatedAt, ID: m.ID} })
+	view := messageList{Items: make([]message, 0, len(list)), NextCursor: next}
 	for _, m := range list {
 		shown, err := viewMessage(m)
 		if err != nil {
 			return messageList{}, err
 		}
 		view.Items = append(view.Items, shown)
-		view.NextCursor = h.next(request.paging, bound, len(list), m.CreatedAt, m.ID)
 	}
 	return view, nil
 }

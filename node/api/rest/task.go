@@ -28,10 +28,10 @@ func (h *handlers) tasks(tx node.Tx, by api.Caller, request tasksRequest) (taskL
 	if err != nil {
 		return taskList{}, err
 	}
-	view := taskList{Items: make([]taskSummary, 0, len(list))}
+	list, next := turn(h, request.paging, bound, list, func(t coordination.Task) api.Place { return api.Place{At: t.CreatedAt, ID: t.UID} })
+	view := taskList{Items: make([]listedTask, 0, len(list)), NextCursor: next}
 	for _, t := range list {
-		view.Items = append(view.Items, viewSummary(t))
-		view.NextCursor = h.next(request.paging, bound, len(list), t.CreatedAt, t.UID)
+		view.Items = append(view.Items, viewListed(t))
 	}
 	return view, nil
 }
