@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"net/url"
 	"time"
 
 	"agentlink/node"
@@ -87,3 +88,16 @@ const (
 	CardPath  = "/.well-known/agentlink"
 	InboxPath = "/agentlink/v1/inbox"
 )
+
+// InboxOn says whether a URL can be the inbox of a node whose agents' addresses
+// have this host: on the very same host and port, http or https, without user,
+// query or fragment. A node speaks for no other host, so that nobody can have
+// envelopes posted to a third one.
+func InboxOn(inbox, host string) bool {
+	u, err := url.Parse(inbox)
+	if err != nil || u.Host != host || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return plain.String() == inbox
+}

@@ -23,9 +23,10 @@ type outcome struct {
 	// unsent says that no byte has left. queued says that the peer has yet to look
 	// at us.
 	unsent, queued bool
-	retryAfter     time.Duration
-	problem        string // for the log
-	keyChanged     bool
+	// otherKey says that the peer's card shows another key than the pinned one.
+	otherKey   bool
+	retryAfter time.Duration
+	problem    string // for the log
 }
 
 // deliver builds, keeps, posts and settles.
@@ -45,12 +46,12 @@ func (w *Worker) deliver(ctx context.Context, a attempt) error {
 
 // ready makes sure that the bytes are kept and may leave.
 func (w *Worker) ready(ctx context.Context, a *attempt) (outcome, bool, error) {
-	if a.Claims.Type == wire.ConnectionRequest {
+	if a.CheckCard {
 		if blocked := w.sameKey(ctx, *a); blocked != nil {
 			return *blocked, false, nil
 		}
 	}
-	if a.first {
+	if a.Envelope == nil {
 		if err := w.build(a); err != nil {
 			return outcome{unsent: true, problem: err.Error()}, false, nil
 		}
@@ -58,19 +59,17 @@ func (w *Worker) ready(ctx context.Context, a *attempt) (outcome, bool, error) {
 			return outcome{problem: "another worker has this message"}, false, err
 		}
 	}
-	sum := sha256.Sum256(a.Envelope)
-	a.sha256 = hex.EncodeToString(sum[:])
 	return outcome{}, true, nil
 }
 
-// sameKey looks the peer up once more before a request to connect leaves: the
-// approval was for this key.
+// sameKey reads the peer's card once more before a request to connect leaves:
+// its owner approved this address with this key.
 func (w *Worker) sameKey(ctx context.Context, a attempt) *outcome {
 	_, err := w.Directory.Lookup(ctx, a.host, a.Peer.Fingerprint)
 	if err == nil {
 		return nil
 	}
-	return &outcome{unsent: true, problem: err.Error(), keyChanged: errors.Is(err, ErrOtherKey)}
+	return &outcome{unsent: true, problem: err.Error(), otherKey: errors.Is(err, ErrOtherKey)}
 }
 
 func (w *Worker) build(a *attempt) error {
@@ -94,14 +93,18 @@ func (w *Worker) build(a *attempt) error {
 // keep stores the bytes before any of them leaves; false where another worker
 // already has.
 func (w *Worker) keep(ctx context.Context, a attempt) (bool, error) {
-	sum := sha256.Sum256(a.Envelope)
 	err := w.DB.InTx(ctx, func(tx node.Tx) error {
-		return w.Coordination.KeepEnvelope(tx, a.AgentID, a.MessageID, a.Envelope, hex.EncodeToString(sum[:]))
+		return w.Coordination.KeepEnvelope(tx, a.AgentID, a.MessageID, a.Envelope, hash(a.Envelope))
 	})
 	if node.CodeOf(err) == node.Conflict {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+func hash(envelope []byte) string {
+	sum := sha256.Sum256(envelope)
+	return hex.EncodeToString(sum[:])
 }
 
 // post sends the bytes and reads the answer.
@@ -144,7 +147,7 @@ func (w *Worker) verify(a attempt, answer []byte) (wire.Ack, error) {
 	}
 	now, iat := w.Clock.Now(), time.Unix(ack.Iat, 0)
 	switch {
-	case ack.Iss != a.Claims.Aud, ack.Aud != a.Claims.Iss, ack.Ref != a.Claims.JTI, ack.SHA256 != a.sha256:
+	case ack.Iss != a.Claims.Aud, ack.Aud != a.Claims.Iss, ack.Ref != a.Claims.JTI, ack.SHA256 != hash(a.Envelope):
 		return wire.Ack{}, errors.New("it is about something else")
 	case iat.After(now.Add(wire.MaxSkew)), iat.Before(time.Unix(a.Claims.Iat, 0).Add(-wire.MaxSkew)):
 		return wire.Ack{}, errors.New("its time cannot be right")
@@ -161,6 +164,8 @@ func (w *Worker) settle(ctx context.Context, a attempt, result outcome) error {
 		switch {
 		case result.ack != nil:
 			return w.settleAck(tx, a, *result.ack, next)
+		case result.otherKey:
+			return w.settleOtherKey(tx, a)
 		case result.unsent:
 			return w.putBack(tx, a, next)
 		}
@@ -186,6 +191,14 @@ func (w *Worker) settleAck(tx node.Tx, a attempt, ack wire.Ack, next time.Time) 
 	} else {
 		_, err = w.Outbox.RescheduleOutbox(tx, a.item.ID, a.item.LeaseToken, next)
 	}
+	return err
+}
+
+func (w *Worker) settleOtherKey(tx node.Tx, a attempt) error {
+	if err := w.Coordination.KeyDiffers(tx, a.AgentID, a.MessageID); err != nil {
+		return err
+	}
+	_, err := w.Outbox.DeleteOutbox(tx, a.item.ID, a.item.LeaseToken)
 	return err
 }
 

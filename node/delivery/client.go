@@ -13,7 +13,6 @@ import (
 	"net/http/httptrace"
 	"net/netip"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -163,29 +162,12 @@ func (c *Client) checkURL(target string) error {
 	switch {
 	case err != nil:
 		return errors.New("the URL cannot be read")
-	case u.User != nil || u.Opaque != "" || u.Fragment != "" || !properHost(u.Hostname()):
+	case u.User != nil || u.Opaque != "" || u.Fragment != "" || !node.ValidHost(u.Host):
 		return errors.New("the URL names no host of a node")
 	case u.Scheme == "https":
 		return nil
-	case u.Scheme == "http" && (c.config.AllowPlain || node.IsLoopback(u.Hostname())):
+	case u.Scheme == "http" && (c.config.AllowPlain || node.IsLoopback(u.Host)):
 		return nil
 	}
 	return errors.New("only https is spoken with this host")
-}
-
-// properHost refuses hosts that only a generous resolver reads as an IP address:
-// 2130706433, 0x7f.1, 127.1, 017700000001.
-func properHost(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	_, err := node.ParseAddress("a@" + host)
-	return err == nil && !isNumber(host[strings.LastIndexByte(host, '.')+1:])
-}
-
-func isNumber(label string) bool {
-	if hex, found := strings.CutPrefix(label, "0x"); found {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return strings.Trim(label, "0123456789") == ""
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"slices"
 	"time"
 
 	"agentlink/coordination"
@@ -44,8 +42,8 @@ type Directory struct {
 // can be no node's, conflict with ErrOtherKey for another fingerprint,
 // unavailable for everything else.
 func (d *Directory) Lookup(ctx context.Context, host, fingerprint string) (coordination.Peer, error) {
-	if _, err := node.ParseAddress("a@" + host); err != nil {
-		return coordination.Peer{}, err
+	if !node.ValidHost(host) {
+		return coordination.Peer{}, node.BadFields(node.Field{Field: "address", Problem: "names no host that a node can have"})
 	}
 	peer, err := d.find(ctx, host)
 	if err != nil {
@@ -84,7 +82,7 @@ func (d *Directory) fetch(ctx context.Context, host string) (compact string, err
 	for _, scheme := range d.schemes(host) {
 		var status int
 		var answer []byte
-		target := url.URL{Scheme: scheme, Host: urlHost(host), Path: wire.CardPath}
+		target := url.URL{Scheme: scheme, Host: host, Path: wire.CardPath}
 		status, answer, err = d.Client.Get(ctx, target.String())
 		if err == nil && status != http.StatusOK {
 			err = errors.New("no card: " + http.StatusText(status))
@@ -104,14 +102,6 @@ func (d *Directory) schemes(host string) []string {
 		return []string{"https", "http"}
 	}
 	return []string{"https"}
-}
-
-// urlHost puts a bare IPv6 address into brackets.
-func urlHost(host string) string {
-	if ip, err := netip.ParseAddr(host); err == nil && ip.Is6() {
-		return "[" + host + "]"
-	}
-	return host
 }
 
 // readCard verifies a card by the key inside it, and that it is this host's. The
@@ -154,18 +144,8 @@ func checkCard(card wire.Card, fingerprint, host string, now time.Time) error {
 		return errors.New("no protocol version is shared")
 	case !seal.ValidRecipient(card.Recipient):
 		return errors.New("the recipient is not an age recipient")
-	case !onHost(card.Inbox, host):
+	case !wire.InboxOn(card.Inbox, host):
 		return errors.New("the inbox is on another host")
 	}
 	return nil
-}
-
-func onHost(inbox, host string) bool {
-	u, err := url.Parse(inbox)
-	plain := url.URL{}
-	if err == nil {
-		plain = url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	}
-	return err == nil && plain.String() == inbox && u.Host == urlHost(host) &&
-		slices.Contains([]string{"http", "https"}, u.Scheme)
 }

@@ -32,7 +32,6 @@ type StrangersConfig struct {
 	Inbox interface {
 		Introduce(ctx context.Context, stranger coordination.Stranger, peer coordination.Peer) error
 	}
-	Clock  node.Clock
 	Jitter func() float64
 	Log    *slog.Logger
 }
@@ -57,7 +56,7 @@ func NewStrangers(config StrangersConfig) *Strangers {
 
 // Step looks up the card of one waiting stranger. more is false when none is due.
 func (s *Strangers) Step(ctx context.Context) (more bool, err error) {
-	stranger, claimed, err := s.claim(ctx)
+	stranger, now, claimed, err := s.claim(ctx)
 	if err != nil || !claimed {
 		return false, err
 	}
@@ -65,7 +64,7 @@ func (s *Strangers) Step(ctx context.Context) (more bool, err error) {
 	if !ok {
 		return true, s.drop(ctx, stranger)
 	}
-	if pause, over := s.spend(stranger); over {
+	if pause, over := s.spend(stranger, now); over {
 		return true, s.reschedule(ctx, stranger, pause, stranger.Attempts-1)
 	}
 	peer, err := s.Directory.Lookup(ctx, host, "")
@@ -75,24 +74,24 @@ func (s *Strangers) Step(ctx context.Context) (more bool, err error) {
 	return true, s.Inbox.Introduce(ctx, stranger, peer)
 }
 
-func (s *Strangers) claim(ctx context.Context) (stranger coordination.Stranger, claimed bool, err error) {
+func (s *Strangers) claim(ctx context.Context) (stranger coordination.Stranger, now time.Time, claimed bool, err error) {
 	err = s.DB.InTx(ctx, func(tx node.Tx) (err error) {
+		now = tx.Now()
 		if err := s.Store.DeleteExpiredStrangers(tx); err != nil {
 			return err
 		}
-		stranger, claimed, err = s.Store.ClaimStranger(tx, tx.Now().Add(outbox.Lease))
+		stranger, claimed, err = s.Store.ClaimStranger(tx, now.Add(outbox.Lease))
 		return err
 	})
-	return stranger, claimed && err == nil, err
+	return stranger, now, claimed && err == nil, err
 }
 
 // spend counts a look-up. One for which there is no budget has to wait, and
 // loses no try by that. This node's own card costs nothing.
-func (s *Strangers) spend(stranger coordination.Stranger) (time.Duration, bool) {
+func (s *Strangers) spend(stranger coordination.Stranger, now time.Time) (time.Duration, bool) {
 	if stranger.IP == "" {
 		return 0, false
 	}
-	now := s.Clock.Now()
 	byHost, hostOver := s.byHost.Over(stranger.Host, now)
 	byIP, ipOver := s.byIP.Over(stranger.IP, now)
 	if hostOver || ipOver {

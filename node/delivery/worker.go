@@ -17,11 +17,11 @@ import (
 // Coordination is what the worker needs of coordination.Service.
 type Coordination interface {
 	Dispatch(tx node.Tx, item outbox.Item) (coordination.Dispatch, error)
-	// KeepEnvelope stores the bytes of a message that has none yet. Code: conflict
-	// where it has some, since two different envelopes of one message must never leave.
+	// KeepEnvelope stores the bytes of a queued message that has none yet. Code:
+	// conflict in any other case: of one message two different envelopes never leave.
 	KeepEnvelope(tx node.Tx, agentID, messageID string, envelope []byte, sha256 string) error
-	// NotSent also forgets the bytes: the message's number is free again.
 	NotSent(tx node.Tx, agentID, messageID string) error
+	KeyDiffers(tx node.Tx, agentID, messageID string) error
 	Acknowledged(tx node.Tx, agentID string, ack wire.Ack) (done bool, err error)
 }
 
@@ -81,10 +81,6 @@ type attempt struct {
 	coordination.Dispatch
 	item outbox.Item
 	host string
-	// first says that this very claim made the bytes. Of a later one nobody can say
-	// that nothing has left.
-	first  bool
-	sha256 string
 }
 
 // Step claims one due item and brings it as far as it gets. more is false when
@@ -139,8 +135,7 @@ func (w *Worker) claim(ctx context.Context) (a attempt, claimed bool, err error)
 // prepare reads from kept bytes what they say, so that nothing else is asked of
 // their answer.
 func (a *attempt) prepare() error {
-	a.first = a.Envelope == nil
-	if !a.first {
+	if a.Envelope != nil {
 		if err := token.Peek(token.Envelope, string(a.Envelope), &a.Claims); err != nil {
 			return node.Wrap(errors.New("the kept envelope cannot be read"), "dispatch")
 		}
@@ -162,12 +157,11 @@ func (w *Worker) settleUnsent(tx node.Tx, a attempt) error {
 // errLeaseLost rolls back what a worker that overslept may no longer say.
 var errLeaseLost = errors.New("the lease was lost")
 
-// putBack ends an attempt of which nothing has left.
+// putBack ends an attempt of which nothing has left. Whoever lost the lease does
+// not know what its next holder has sent.
 func (w *Worker) putBack(tx node.Tx, a attempt, next time.Time) error {
-	if a.first {
-		if err := w.Coordination.NotSent(tx, a.AgentID, a.MessageID); err != nil {
-			return err
-		}
+	if err := w.Coordination.NotSent(tx, a.AgentID, a.MessageID); err != nil {
+		return err
 	}
 	held, err := w.Outbox.RescheduleOutbox(tx, a.item.ID, a.item.LeaseToken, next)
 	if err == nil && !held {

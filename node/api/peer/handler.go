@@ -12,7 +12,6 @@ import (
 	"agentlink/coordination/wire"
 	"agentlink/node"
 	"agentlink/node/api/problem"
-	"agentlink/node/token"
 )
 
 // Time-outs of a connection from outside.
@@ -128,13 +127,6 @@ func ipKey(text string) string {
 		return ip.String()
 	}
 	return netip.PrefixFrom(ip, 64).Masked().String()
-}
-
-// Claims are an envelope's claims as it states them, unverified.
-func Claims(compact []byte) (wire.Envelope, error) {
-	var envelope wire.Envelope
-	err := token.Peek(token.Envelope, string(compact), &envelope)
-	return envelope, err
 }
 
 // slots bound how many envelopes are worked on at once, in all and of one

@@ -16,6 +16,7 @@ import (
 	"agentlink/node"
 	"agentlink/node/api/problem"
 	"agentlink/node/budget"
+	"agentlink/node/seal"
 	"agentlink/node/token"
 )
 
@@ -157,7 +158,8 @@ func signedBy(peer coordination.Peer, compact []byte) bool {
 }
 
 // known takes a message whose signature is the pinned one. The stored answer
-// comes before the question whether it is too late: what was applied stays so.
+// comes before the question whether it is too late: what was applied stays
+// applied, and its sender should learn so.
 func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 	peer := a.connection.Peer
 	if _, over := i.rejected.Over(peer.Fingerprint, i.Clock.Now()); over {
@@ -170,7 +172,10 @@ func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 	if a.answer != nil {
 		return a.answer, nil
 	}
-	inner, err := a.envelope.Open(i.Open)
+	if timeliness != wire.Timely {
+		return nil, i.reject(peer, errNotValid)
+	}
+	inner, err := i.open(a.envelope)
 	if err != nil {
 		return nil, i.reject(peer, errNotValid)
 	}
@@ -178,12 +183,30 @@ func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 	return i.apply(ctx, in, peer)
 }
 
+// open gives the sealed part. A request to connect has to name a recipient that
+// is one, and an inbox where its sender is at home.
+func (i *Inbox) open(envelope wire.Envelope) (wire.Inner, error) {
+	inner, err := envelope.Open(i.Open)
+	if err != nil || envelope.Type != wire.ConnectionRequest {
+		return inner, err
+	}
+	var request wire.Request
+	if err := node.Decode(inner.Content, &request); err != nil {
+		return wire.Inner{}, err
+	}
+	sender, err := node.ParseAddress(envelope.Iss)
+	if err != nil || !seal.ValidRecipient(request.Recipient) || !wire.InboxOn(request.Inbox, sender.Host) {
+		return wire.Inner{}, node.Errorf(node.BadRequest, "The request to connect names no inbox of its sender's.")
+	}
+	return inner, nil
+}
+
 // apply receives and signs in one transaction; the answer leaves after the commit.
 func (i *Inbox) apply(ctx context.Context, in coordination.Incoming, peer coordination.Peer) ([]byte, error) {
 	var signed []byte
 	var ack wire.Ack
 	err := i.DB.InTx(ctx, func(tx node.Tx) (err error) {
-		signed, err = i.Coordination.Receive(tx, in, i.sign(in.Envelope, &ack))
+		signed, err = i.Coordination.Receive(tx, in, i.sign(&ack))
 		return err
 	})
 	if err != nil {
@@ -195,13 +218,9 @@ func (i *Inbox) apply(ctx context.Context, in coordination.Incoming, peer coordi
 	return signed, nil
 }
 
-// sign makes the acknowledgement and remembers it. What came too late is never
-// acknowledged as applied.
-func (i *Inbox) sign(envelope wire.Envelope, made *wire.Ack) func(wire.Ack) ([]byte, error) {
+// sign makes the acknowledgement and remembers it.
+func (i *Inbox) sign(made *wire.Ack) func(wire.Ack) ([]byte, error) {
 	return func(ack wire.Ack) ([]byte, error) {
-		if ack.Status == wire.Applied && envelope.Timeliness(i.Clock.Now()) == wire.TooLate {
-			return nil, node.Errorf(node.Internal, "An envelope that came too late was applied.")
-		}
 		*made = ack
 		signed, err := i.Signer.Sign(token.Ack, ack)
 		return []byte(signed), err

@@ -6,6 +6,7 @@ import (
 	"agentlink/coordination"
 	"agentlink/coordination/wire"
 	"agentlink/node"
+	"agentlink/node/token"
 )
 
 // stranger takes what no pinned key has signed. Only a request to connect is
@@ -40,11 +41,11 @@ func (i *Inbox) admit(ctx context.Context, stranger coordination.Stranger) (answ
 }
 
 // Introduce ends the waiting of a stranger whose node's card was read: a valid
-// request is received, one with a wrong signature is dropped, and a known
+// request is received, one that this node did not sign is dropped, and a known
 // address that shows another key is marked. It settles the stranger's row.
 func (i *Inbox) Introduce(ctx context.Context, stranger coordination.Stranger, peer coordination.Peer) error {
 	in, valid := i.verified(stranger, peer)
-	return i.DB.InTx(ctx, func(tx node.Tx) error {
+	err := i.DB.InTx(ctx, func(tx node.Tx) error {
 		if !valid {
 			return i.Strangers.DeleteStranger(tx, stranger.ID)
 		}
@@ -60,16 +61,26 @@ func (i *Inbox) Introduce(ctx context.Context, stranger coordination.Stranger, p
 		}
 		return i.meet(tx, stranger, in)
 	})
+	if node.CodeOf(err) == node.NotFound {
+		return i.nobody(ctx, stranger, in)
+	}
+	return err
 }
 
-// verified checks a waiting request against its node's card.
+// verified checks a waiting request against its node's card. What its content
+// says of recipient and inbox has to be what the card says.
 func (i *Inbox) verified(stranger coordination.Stranger, peer coordination.Peer) (coordination.Incoming, bool) {
-	envelope, err := Claims(stranger.Envelope)
-	if err != nil || !signedBy(peer, stranger.Envelope) || envelope.Timeliness(i.Clock.Now()) != wire.Timely {
+	var envelope wire.Envelope
+	if token.Peek(token.Envelope, string(stranger.Envelope), &envelope) != nil || !signedBy(peer, stranger.Envelope) ||
+		envelope.Timeliness(i.Clock.Now()) != wire.Timely {
 		return coordination.Incoming{}, false
 	}
-	inner, err := envelope.Open(i.Open)
-	return coordination.Incoming{Envelope: envelope, Inner: inner, Sha256: stranger.SHA256, Peer: peer}, err == nil
+	inner, err := i.open(envelope)
+	var request wire.Request
+	if err != nil || node.Decode(inner.Content, &request) != nil || request.Recipient != peer.Recipient || request.Inbox != peer.Inbox {
+		return coordination.Incoming{}, false
+	}
+	return coordination.Incoming{Envelope: envelope, Inner: inner, Sha256: stranger.SHA256, Peer: peer}, true
 }
 
 func (i *Inbox) keyChanged(tx node.Tx, stranger coordination.Stranger, connection coordination.Connection) error {
@@ -83,7 +94,7 @@ func (i *Inbox) keyChanged(tx node.Tx, stranger coordination.Stranger, connectio
 // there; where none has, it stays with the stranger for a while.
 func (i *Inbox) meet(tx node.Tx, stranger coordination.Stranger, in coordination.Incoming) error {
 	var ack wire.Ack
-	signed, err := i.Coordination.Receive(tx, in, i.sign(in.Envelope, &ack))
+	signed, err := i.Coordination.Receive(tx, in, i.sign(&ack))
 	if err != nil {
 		return err
 	}
@@ -95,4 +106,21 @@ func (i *Inbox) meet(tx node.Tx, stranger coordination.Stranger, in coordination
 		return i.Strangers.DeleteStranger(tx, stranger.ID)
 	}
 	return i.Strangers.SettleStranger(tx, stranger.ID, signed)
+}
+
+// nobody answers a request to an agent that does not exist. This is the one way
+// to learn it, and it is narrow: few requests of a host are looked at in a day,
+// and those answered so count among them.
+func (i *Inbox) nobody(ctx context.Context, stranger coordination.Stranger, in coordination.Incoming) error {
+	var ack wire.Ack
+	return i.DB.InTx(ctx, func(tx node.Tx) error {
+		signed, err := i.sign(&ack)(wire.Ack{
+			Iss: in.Envelope.Aud, Aud: in.Envelope.Iss, Ref: in.Envelope.JTI, SHA256: in.Sha256,
+			Status: wire.Rejected, Code: wire.CodeConnectionUnknown, Iat: tx.Now().Unix(),
+		})
+		if err != nil {
+			return err
+		}
+		return i.Strangers.SettleStranger(tx, stranger.ID, signed)
+	})
 }
