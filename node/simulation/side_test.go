@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	mathrand "math/rand/v2"
 	"testing"
@@ -100,11 +101,10 @@ func (s *side) self() coordination.Self {
 // start makes the services, as a process does that starts on this disk.
 func (s *side) start(t testing.TB, network *network) {
 	t.Helper()
-	ctx := context.Background()
 	var err error
 	s.db = &mortal{DB: s.store}
 	s.audit = audit.New(s.store, s.master.Key(seal.UseAudit))
-	s.engine, err = engine.New(ctx, engine.Config{Store: s.store, IDs: s.ids, Audit: s.audit})
+	s.engine, err = engine.New(engine.Config{Store: s.store, IDs: s.ids, Audit: s.audit})
 	must(t, err)
 	s.policy = policy.New(policy.Config{Store: s.store, IDs: s.ids, Audit: s.audit, Decider: s.engine})
 	s.approvals = approvals.New(approvals.Config{
@@ -156,7 +156,7 @@ type counting struct{ side *side }
 func (counting) Name() string     { return reservation.Executor{}.Name() }
 func (counting) Idempotent() bool { return true }
 
-func (c counting) Execute(ctx context.Context, key string, parameters []byte) (actions.Result, error) {
+func (c counting) Execute(ctx context.Context, key string, parameters json.RawMessage) (actions.Result, error) {
 	c.side.db.mayDie("before the executor")
 	c.side.runs[key]++
 	result, err := reservation.Executor{}.Execute(ctx, key, parameters)

@@ -26,8 +26,6 @@ func connectionPlace(c coordination.Connection) seal.Place {
 	return seal.Place{Table: "connections", Column: "detail", Row: c.ID, Owner: c.OwnerID}
 }
 
-func (s *Store) contactKey(contact string) string { return s.box.Lookup("contact", contact) }
-
 func (s *Store) sealConnection(c coordination.Connection) ([]byte, error) {
 	detail, err := json.Marshal(connectionDetail{Contact: c.Contact, Peer: c.Peer, Note: c.Note, Secret: c.Secret})
 	if err != nil {
@@ -45,7 +43,7 @@ func (s *Store) InsertConnection(tx node.Tx, c coordination.Connection) error {
 	rows, err := s.exec(tx, `INSERT INTO connections (id, owner_id, agent_id, contact_key, status, fingerprint, initiated,
 			request_id, approval_id, invited, accept_unacked, structured_only, key_changed, sent, detail, rev, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16, $17) ON CONFLICT DO NOTHING`,
-		c.ID, c.OwnerID, c.AgentID, s.contactKey(c.Contact), c.Status, c.Peer.Fingerprint, c.Initiated,
+		c.ID, c.OwnerID, c.AgentID, s.ContactKey(c.Contact), c.Status, c.Peer.Fingerprint, c.Initiated,
 		c.RequestID, c.ApprovalID, c.Invited, c.AcceptUnacked, c.StructuredOnly, c.KeyChanged, c.Sent, detail,
 		micros(c.CreatedAt), micros(c.UpdatedAt))
 	return changed(rows, err)
@@ -85,7 +83,7 @@ func (s *Store) SaveConnection(tx node.Tx, c coordination.Connection, from coord
 // ConnectionsWith implements coordination.Store.
 func (s *Store) ConnectionsWith(tx node.Tx, agentID, contact string) ([]coordination.Connection, error) {
 	return s.connections(tx, `SELECT `+connectionColumns+` FROM connections WHERE agent_id = $1 AND contact_key = $2
-		ORDER BY created_at DESC, id DESC LIMIT 20`, agentID, s.contactKey(contact))
+		ORDER BY created_at DESC, id DESC LIMIT 20`, agentID, s.ContactKey(contact))
 }
 
 // Connections implements coordination.Store.

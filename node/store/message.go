@@ -147,14 +147,14 @@ func (s *Store) scanMessage(scan func(...any) error) (m coordination.Message, er
 func (s *Store) KeepAck(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error {
 	_, err := s.exec(tx, `INSERT INTO answers (agent_id, contact_key, jti, signed, until) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (agent_id, contact_key, jti) DO UPDATE SET signed = excluded.signed, until = excluded.until`,
-		agentID, s.contactKey(contact), jti, signed, micros(until))
+		agentID, s.ContactKey(contact), jti, signed, micros(until))
 	return err
 }
 
 // KeptAck implements coordination.Store.
 func (s *Store) KeptAck(tx node.Tx, agentID, jti, contact string) (signed []byte, ok bool, err error) {
 	err = s.one(tx, `SELECT signed FROM answers WHERE agent_id = $1 AND contact_key = $2 AND jti = $3`,
-		[]any{agentID, s.contactKey(contact), jti}, &signed)
+		[]any{agentID, s.ContactKey(contact), jti}, &signed)
 	if node.CodeOf(err) == node.NotFound {
 		return nil, false, nil
 	}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"encoding/json"
+
+	"agentlink/node"
+	"agentlink/node/seal"
+	"agentlink/policy"
+)
+
+// Standing implements engine.Store.
+func (s *Store) Standing(tx node.Tx, agentID string) (policy.Standing, error) {
+	standing := policy.Standing{AgentID: agentID}
+	err := s.one(tx, `SELECT owner_id, mode, status, rules_rev, rules_stamp FROM agents WHERE id = $1`, []any{agentID},
+		&standing.OwnerID, &standing.Mode, &standing.Status, &standing.RulesRev, &standing.RulesStamp)
+	return standing, err
+}
+
+// Rules implements engine.Store. The contacts stay sealed.
+func (s *Store) Rules(tx node.Tx, agentID string) (policy.Rules, error) {
+	rules := policy.Rules{Standing: policy.Standing{AgentID: agentID}}
+	found := false
+	err := s.each(tx, `SELECT a.owner_id, a.mode, a.status, a.rules_rev, a.rules_stamp,
+			COALESCE(g.id, ''), COALESCE(g.contact_key, ''), COALESCE(g.capability, ''), COALESCE(g.mode, ''), g.constraints, COALESCE(g.expires_at, 0)
+		FROM agents a LEFT JOIN grants g ON g.agent_id = a.id WHERE a.id = $1`, []any{agentID},
+		func(scan func(...any) error) error {
+			found = true
+			var rule policy.Rule
+			var constraints []byte
+			var expires int64
+			err := scan(&rules.OwnerID, &rules.Mode, &rules.Status, &rules.RulesRev, &rules.RulesStamp,
+				&rule.GrantID, &rule.ContactKey, &rule.Capability, &rule.Mode, &constraints, &expires)
+			if err != nil || rule.GrantID == "" {
+				return err
+			}
+			rule.ExpiresAt = timeOf(expires)
+			if len(constraints) > 0 {
+				place := grantPlace("constraints", policy.Grant{ID: rule.GrantID, OwnerID: rules.OwnerID})
+				err = s.openJSON(place, constraints, &rule.Constraints)
+			}
+			rules.Grants = append(rules.Grants, rule)
+			return err
+		})
+	if err == nil && !found {
+		err = errNoRow()
+	}
+	return rules, err
+}
+
+const decisionColumns = `id, owner_id, agent_id, at, subject, task_uid, outcome, answers, rules_rev, version, facts`
+
+func decisionPlace(r policy.Record) seal.Place {
+	return seal.Place{Table: "decisions", Column: "facts", Row: r.ID, Owner: r.OwnerID}
+}
+
+// InsertDecision implements engine.Store.
+func (s *Store) InsertDecision(tx node.Tx, r policy.Record) error {
+	answers, err := json.Marshal(r.Answers)
+	if err != nil {
+		return broken(err)
+	}
+	plain, err := json.Marshal(r.Facts)
+	if err != nil {
+		return broken(err)
+	}
+	facts, err := s.seal(decisionPlace(r), plain)
+	if err != nil {
+		return err
+	}
+	_, err = s.exec(tx, `INSERT INTO decisions (`+decisionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		r.ID, r.OwnerID, r.AgentID, micros(r.At), r.Subject, r.TaskUID, r.Outcome, answers, r.RulesRev, r.Version, facts)
+	return err
+}
+
+// DecisionRecord implements engine.Store.
+func (s *Store) DecisionRecord(tx node.Tx, id string) (policy.Record, error) {
+	var r policy.Record
+	var at int64
+	var answers, facts []byte
+	err := s.one(tx, `SELECT `+decisionColumns+` FROM decisions WHERE id = $1`, []any{id},
+		&r.ID, &r.OwnerID, &r.AgentID, &at, &r.Subject, &r.TaskUID, &r.Outcome, &answers, &r.RulesRev, &r.Version, &facts)
+	if err != nil {
+		return policy.Record{}, err
+	}
+	r.At = timeOf(at)
+	if err := json.Unmarshal(answers, &r.Answers); err != nil {
+		return policy.Record{}, broken(err)
+	}
+	return r, s.openJSON(decisionPlace(r), facts, &r.Facts)
+}
