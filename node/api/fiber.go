@@ -21,7 +21,7 @@ func NewFiber(fail func(Call, error) Answer) *fiber.App {
 	return fiber.New(fiber.Config{
 		Immutable: true, CaseSensitive: true, StrictRouting: true,
 		ReadTimeout: ReadTimeout, WriteTimeout: WriteTimeout, IdleTimeout: IdleTimeout,
-		BodyLimit: 64 << 10, DisableStartupMessage: true, DisableDefaultDate: true,
+		BodyLimit: node.MaxJSONBytes, DisableStartupMessage: true, DisableDefaultDate: true,
 		ErrorHandler: func(c *fiber.Ctx, err error) error {
 			call := Call{Route: c.Method() + " " + c.Path(), RequestID: c.Get(requestIDHeader)}
 			return fail(call, routeProblem(c, err)).write(c)

@@ -26,9 +26,13 @@ type eventList struct {
 	Cursor string  `json:"cursor" doc:"What to ask with next, also where nothing has happened."`
 }
 
-// told are the members of an audit row's data that agents see: names and codes
-// of the node's own, no text of anybody's.
-var told = []string{"type", "kind", "action", "code", "status", "from", "to", "version", "approval", "capability", "mode"}
+// told are the members of an audit row's data that agents see, where they are
+// words, numbers or truth values: names and codes of the node's own, no text of
+// anybody's.
+var told = []string{
+	"type", "kind", "action", "code", "status", "from", "to", "old", "new", "version", "outcome", "reason",
+	"approval", "approvalId", "simulated", "disagreement",
+}
 
 type eventsRequest struct {
 	api.Waiting
@@ -78,7 +82,8 @@ func (h *handlers) viewEvent(by api.Caller, row audit.Row) (event, error) {
 		ConnectionID: row.ConnectionID, TaskUID: row.TaskUID, Subject: row.Subject, Data: map[string]any{},
 	}
 	for _, name := range told {
-		if value, ok := data[name]; ok {
+		switch value := data[name].(type) {
+		case string, float64, bool:
 			seen.Data[name] = value
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"agentlink/policy"
 )
 
-type nothing struct{}
-
 type meRequest struct{ api.Waiting }
 
 // me is the agent as it sees itself.

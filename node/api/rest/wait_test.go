@@ -124,6 +124,29 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
+// TestWaitOutlivesTheServersTimeOuts: a request may wait longer than a server
+// lets others read and write.
+func TestWaitOutlivesTheServersTimeOuts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = api.NewServer(w.handler)
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	r := newRequest("GET", server.URL+"/v1/agent/me?wait=1", "", w.bearer(adaID), "")
+	r.RequestURI = ""
+	r.Header.Set("If-None-Match", w.ask("GET", "/v1/agent/me", "").header.Get("ETag"))
+	response, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 304 {
+		t.Errorf("%d", response.StatusCode)
+	}
+}
+
 // TestWaitEndsWithTheAgent: who may no longer call waits no longer.
 func TestWaitEndsWithTheAgent(t *testing.T) {
 	t.Parallel()
