@@ -63,6 +63,9 @@ func (s *Service) draft(tx node.Tx, actor node.Actor, w writing) (Message, error
 	if err != nil {
 		return Message{}, node.Wrap(err, "write a message")
 	}
+	if len(content) > wire.MaxContent {
+		return Message{}, node.Errorf(node.TooLarge, "The message is too large to send: at most %d bytes of JSON fit.", wire.MaxContent)
+	}
 	m := Message{
 		ID: s.IDs.New(), OwnerID: w.connection.OwnerID, AgentID: w.connection.AgentID,
 		ConnectionID: w.connection.ID, Direction: Out, Type: w.typ, Author: author(actor),

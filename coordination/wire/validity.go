@@ -26,7 +26,7 @@ func (t Type) Life() time.Duration {
 	switch {
 	case t == Message:
 		return ChatLife
-	case t == TaskConfirm:
+	case t == TaskConfirm, t == TaskVoid:
 		return MaxDeadline + ConfirmLife
 	case t.ForTask():
 		return MaxDeadline

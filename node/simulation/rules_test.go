@@ -436,6 +436,7 @@ func TestD7ConfirmationIsOwed(t *testing.T) {
 	}
 	p.ungrant(p.a)
 	p.background(p.a)
+	p.deliver(p.a)
 	p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
 	if got := p.approval(p.a, again.ID).Status; got != approvals.Expired {
 		t.Errorf("the approval of an ended task is %s", got)
