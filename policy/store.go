@@ -27,6 +27,6 @@ type Store interface {
 	Grant(tx node.Tx, id string) (Grant, error)
 	// GrantFor finds the grant that is unique by these four.
 	GrantFor(tx node.Tx, agentID, contact, capability string, mode GrantMode) (Grant, error)
-	// Grants lists an agent's grants by capability, contact nil: all of them.
+	// Grants lists an agent's grants, the agent-wide ones first; contact nil: all of them.
 	Grants(tx node.Tx, agentID string, contact *string) ([]Grant, error)
 }

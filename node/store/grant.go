@@ -81,7 +81,7 @@ func (s *Store) Grants(tx node.Tx, agentID string, contact *string) ([]policy.Gr
 	if contact != nil {
 		w.and("contact_key = ?", s.ContactKey(*contact))
 	}
-	w.write(" ORDER BY capability, contact_key, mode")
+	w.write(" ORDER BY contact_key, capability, mode")
 	return s.grants(tx, `SELECT `+grantColumns+` FROM grants`+w.String(), w.args...)
 }
 

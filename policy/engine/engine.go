@@ -25,7 +25,8 @@ type Config struct {
 	IDs   node.IDs
 	Audit *audit.Log
 	Log   *slog.Logger // where evaluations that fail are reported; nil: nowhere
-	// Deadline ends an evaluation; 0 means one second.
+	// Deadline ends an evaluation; 0 means five seconds. It is there for rules that
+	// run away: a busy machine must not turn what is allowed into a refusal.
 	Deadline time.Duration
 }
 
@@ -69,7 +70,7 @@ func New(config Config) (*Engine, error) {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	if config.Deadline == 0 {
-		config.Deadline = time.Second
+		config.Deadline = 5 * time.Second
 	}
 	evaluator, err := newEvaluator(context.Background(), rules.Modules(), rules.Table(), config.Deadline)
 	if err != nil {

@@ -114,7 +114,7 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	store := newMemoryStore()
-	e, err := New(Config{Store: store, IDs: &counter{}, Audit: audit.New(store, []byte("key"))})
+	e, err := New(Config{Store: store, IDs: &counter{}, Audit: audit.New(store, []byte("key")), Deadline: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
