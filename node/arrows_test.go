@@ -71,6 +71,7 @@ var arrows = []struct {
 	{"dashboard", append([]string{"node/api", "dashboard/view"}, domains...)},
 
 	{"node/app", everything},
+	{"node/demo", everything},
 	{"node/nodetest", everything},
 	{"node/nodetest/*", nil},
 	{"node/simulation", everything},
