@@ -71,11 +71,11 @@ var arrows = []struct {
 	{"dashboard", append([]string{"node/api", "dashboard/view"}, domains...)},
 
 	{"node/app", everything},
-	{"node/demo", everything},
+	{"node/demo", append([]string{"node/app", "node/api/socket"}, domains...)},
 	{"node/nodetest", everything},
 	{"node/nodetest/*", nil},
 	{"node/simulation", everything},
-	{"node/cmd/agentlink", everything},
+	{"node/cmd/agentlink", append([]string{"node/app", "node/demo", "node/api/socket"}, domains...)},
 }
 
 var (
