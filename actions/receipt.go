@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"agentlink/node"
@@ -111,7 +112,7 @@ func VerifyReceipt(file []byte, fingerprint string) (VerifiedReceipt, error) {
 		return VerifiedReceipt{}, err
 	}
 	verified := VerifiedReceipt{Fingerprint: token.Fingerprint(key)}
-	if fingerprint != "" && fingerprint != verified.Fingerprint {
+	if known := ungrouped(fingerprint); known != "" && known != verified.Fingerprint {
 		return VerifiedReceipt{}, node.Errorf(node.Unauthorized, "The receipt is signed with another key: its fingerprint is %s.", verified.Fingerprint)
 	}
 	if err := token.Open(token.Receipt, key, f.Receipt, &verified.Receipt); err != nil {
@@ -122,6 +123,12 @@ func VerifyReceipt(file []byte, fingerprint string) (VerifiedReceipt, error) {
 	}
 	verified.ParametersMatch, err = f.matches(verified.Receipt)
 	return verified, err
+}
+
+// ungrouped is a fingerprint as people write it, in groups and in either case,
+// as tokens carry it.
+func ungrouped(fingerprint string) string {
+	return strings.ToLower(strings.Join(strings.Fields(fingerprint), ""))
 }
 
 func (f ReceiptFile) key() (ed25519.PublicKey, error) {

@@ -13,6 +13,7 @@ import (
 
 	"agentlink/approvals"
 	"agentlink/node"
+	"agentlink/node/store/storetest"
 )
 
 // TestHash writes the hash down once more: HMAC-SHA256 over the canonical JSON of
@@ -154,6 +155,24 @@ func alter(field reflect.Value) {
 		field.Set(reflect.ValueOf(approvals.Run))
 	default:
 		field.SetString(field.String() + "x")
+	}
+}
+
+// TestSealedElsewhere: values that do not open make an approval damaged, and keep
+// nobody from the list.
+func TestSealedElsewhere(t *testing.T) {
+	t.Parallel()
+	database := storetest.SQLite(t)
+	w := on(t, database.Open(t))
+	a, note := w.ask(request(approvals.Message)), "noted"
+	w.must(w.decide(approvals.Decision{ID: a.ID, Hash: a.Hash, Note: note}))
+	database.Box = storetest.SQLite(t).Box
+	broken := on(t, database.Open(t))
+	if got := broken.approval(a.ID); !got.Damaged || got.Parameters != nil || got.Note != "" {
+		t.Errorf("shown: %+v", got)
+	}
+	if got := broken.pages(approvals.Filter{}); len(got) != 1 {
+		t.Errorf("listed: %v", got)
 	}
 }
 

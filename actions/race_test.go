@@ -1,0 +1,150 @@
+package actions_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentlink/actions"
+	"agentlink/approvals"
+	"agentlink/coordination"
+	"agentlink/node"
+	"agentlink/node/audit"
+	"agentlink/node/store/storetest"
+	"agentlink/policy"
+)
+
+// replicas are two nodes over one database where it allows that, and twice the
+// same one where it does not.
+func replicas(t *testing.T, database storetest.Database, executor *executor) [2]*world {
+	t.Helper()
+	database.Clock = node.NewFakeClock(noon)
+	first := on(t, database.Open(t), with(executor))
+	if !strings.HasPrefix(database.URL, "postgres") {
+		return [2]*world{first, first}
+	}
+	return [2]*world{first, on(t, database.Open(t), with(executor))}
+}
+
+// came says what came of a request: the outcome, or the code of its refusal.
+func came(run actions.Run, err error) string {
+	if err != nil {
+		code, _, _ := strings.Cut(problem(err), " ")
+		return code
+	}
+	return string(run.Outcome())
+}
+
+// TestRunOnce is one approval, used 1,000 times at once over two replicas: one
+// run, all others a clean conflict.
+func TestRunOnce(t *testing.T) {
+	t.Parallel()
+	for _, parameters := range []string{booking, aloneBooking} {
+		t.Run(fmt.Sprintf("task=%v", parameters == booking), func(t *testing.T) {
+			t.Parallel()
+			storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
+				executor := &executor{execute: succeeds}
+				two := replicas(t, fresh(t), executor)
+				two[0].task()
+				a := two[0].approved(book(parameters))
+				got := race(1000, func(i int) string { return came(two[i%2].run(start(parameters, a.ID))) })
+				if diff := cmp.Diff(map[string]int{"done": 1, "conflict": 999}, got); diff != "" {
+					t.Error(diff)
+				}
+				if events := two[0].events(); executor.calls() != 1 || events[audit.ActionExecuted] != 1 || events[audit.ApprovalConsumed] != 1 {
+					t.Errorf("%d calls, audit log %v", executor.calls(), events)
+				}
+			})
+		})
+	}
+}
+
+// TestRunOnceOfTwo is two approvals for one task, each used 500 times at once:
+// one run.
+func TestRunOnceOfTwo(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
+		executor := &executor{execute: succeeds}
+		two := replicas(t, fresh(t), executor)
+		two[0].task()
+		other := strings.Replace(booking, "19:30", "20:00", 1)
+		requests := [2]actions.Start{start(booking, two[0].approved(book(booking)).ID), start(other, two[0].approved(book(other)).ID)}
+		got := race(1000, func(i int) string { return came(two[i%2].run(requests[i/2%2])) })
+		if diff := cmp.Diff(map[string]int{"done": 1, "conflict": 999}, got); diff != "" {
+			t.Error(diff)
+		}
+		if executor.calls() != 1 {
+			t.Errorf("the executor was called %d times", executor.calls())
+		}
+	})
+}
+
+// TestAutomaticOnce is one allow grant, tried 200 times at once for one task: one
+// run, whether or not its confirmation goes out.
+func TestAutomaticOnce(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
+		executor := &executor{execute: succeeds}
+		two := replicas(t, fresh(t), executor)
+		for _, w := range two {
+			w.rules.set(policy.GrantAllows)
+			w.tasks.set(func(f *tasks) { f.barred = true })
+		}
+		two[0].task()
+		got := race(200, func(i int) string { return came(two[i%2].run(start(booking, ""))) })
+		if diff := cmp.Diff(map[string]int{"done": 1, "conflict": 199}, got); diff != "" {
+			t.Error(diff)
+		}
+		if executor.calls() != 1 {
+			t.Errorf("the executor was called %d times", executor.calls())
+		}
+	})
+}
+
+// TestKeyAtOnce is one request under one key, 200 times at once: one run, which
+// is what each of them is told.
+func TestKeyAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
+		executor := &executor{execute: succeeds}
+		two := replicas(t, fresh(t), executor)
+		request := start(aloneBooking, two[0].approved(book(aloneBooking)).ID)
+		request.Key = "once"
+		got := race(200, func(i int) string {
+			run, err := two[i%2].run(request)
+			return problem(err) + run.ID
+		})
+		if len(got) != 1 || executor.calls() != 1 {
+			t.Errorf("%d calls, answers %v", executor.calls(), got)
+		}
+	})
+}
+
+// TestAgentAndNodeAtOnce: the agent runs what the node is to run as well.
+func TestAgentAndNodeAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
+		executor := &executor{execute: succeeds}
+		two := replicas(t, fresh(t), executor)
+		two[0].task()
+		a := two[0].runnable(booking)
+		two[0].decideOrFail(a, true)
+		got := race(100, func(i int) string {
+			if i%2 == 0 {
+				return came(two[0].run(start(booking, a.ID)))
+			}
+			if _, err := two[1].RecoverStep(t.Context()); err != nil {
+				return err.Error()
+			}
+			return "stepped"
+		})
+		if got["done"]+got["conflict"] != 50 || got["stepped"] != 50 || executor.calls() != 1 {
+			t.Errorf("%d calls, answers %v", executor.calls(), got)
+		}
+		if status := two[0].status(a.ID); status != approvals.Consumed || two[0].dinner().Status != coordination.Confirmed {
+			t.Errorf("approval %s, task %s", status, two[0].dinner().Status)
+		}
+	})
+}
