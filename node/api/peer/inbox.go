@@ -74,10 +74,12 @@ func New(config Config) *Inbox {
 	return &Inbox{
 		Config:   config,
 		noise:    budget.New(unknownPerMinute, time.Minute, maxCounted),
-		rejected: budget.New(rejectedPerMinute, time.Minute, maxCounted),
+		rejected: newRejected(),
 		slots:    newSlots(),
 	}
 }
+
+func newRejected() *budget.Budget { return budget.New(rejectedPerMinute, time.Minute, maxCounted) }
 
 // The refusals. They say the same to everybody and tell no one which check
 // failed.
