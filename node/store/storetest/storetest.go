@@ -16,12 +16,15 @@ type Opener = func(t *testing.T) *store.Store
 // suite is the tests of every domain, by the names of their functions.
 // TestSuiteIsWhole keeps the list complete.
 var suite = map[string]func(t *testing.T, open func(t *testing.T) *store.Store){
+	"Actions":      Actions,
+	"Approvals":    Approvals,
 	"Coordination": Coordination,
 	"Core":         Core,
 	"Idempotency":  Idempotency,
 	"Owner":        Owner,
 	"Audit":        Audit,
 	"Outbox":       Outbox,
+	"Policy":       Policy,
 }
 
 // Names lists the parts of the suite.
