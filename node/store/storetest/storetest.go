@@ -25,6 +25,7 @@ var suite = map[string]func(t *testing.T, open func(t *testing.T) *store.Store){
 	"Audit":        Audit,
 	"Outbox":       Outbox,
 	"Policy":       Policy,
+	"Strangers":    Strangers,
 }
 
 // Names lists the parts of the suite.
