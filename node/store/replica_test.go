@@ -44,7 +44,8 @@ func TestReplicasWakeEachOther(t *testing.T) {
 	outbox, end := b.Subscribe(store.TopicOutbox)
 	defer end()
 	listening(t, feed)
-	woken(outbox, 0)
+	for woken(outbox, 200*time.Millisecond) { // of beginning to listen
+	}
 	inTx(t, stranger, notify(stranger, store.TopicFeed))
 	inTx(t, a, notify(a, store.TopicOutbox))
 	if !woken(outbox, 5*time.Second) {
