@@ -60,6 +60,13 @@ func (n *Node) recordStart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// The lock of the data folder says that nobody else sends from this file. A
+		// server of databases may have other replicas, whose leases stay theirs.
+		if !n.settings.Database.Postgres() {
+			if err := n.store.ReleaseOutbox(tx); err != nil {
+				return err
+			}
+		}
 		_, err = n.audit.Append(tx, audit.Event{
 			Type: audit.NodeStarted, Actor: node.Actor{Kind: node.ActorNode, OwnerID: person.ID},
 			Data: map[string]any{"version": n.options.Version},

@@ -36,9 +36,12 @@ func Dial(path string) *Client {
 	}}
 }
 
-// Call sends one command. password "" sends none. A refusal is a *node.Error; an
+// Call sends one command. password "" sends none, request nil is an empty one. A refusal is a *node.Error; an
 // error that wraps ErrNotRunning means that there was nobody to ask.
 func (c *Client) Call(ctx context.Context, command, password string, request, response any) error {
+	if request == nil {
+		request = none{}
+	}
 	raw, err := json.Marshal(request)
 	if err != nil {
 		return fmt.Errorf("write the command: %w", err)

@@ -82,8 +82,9 @@ func do(r *http.Request) (int, []byte, error) {
 	return answer.StatusCode, content, err
 }
 
-// patience is how long a script waits for something.
-const patience = 45 * time.Second
+// patience is how long a script waits for something: longer than the lease of an
+// envelope that a killed node was sending.
+const patience = 90 * time.Second
 
 func (n *nodes) until(ts *testscript.TestScript, args []string) {
 	if len(args) != 4 {
