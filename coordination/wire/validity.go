@@ -95,7 +95,7 @@ const (
 // envelopes posted to a third one.
 func InboxOn(inbox, host string) bool {
 	u, err := url.Parse(inbox)
-	if err != nil || u.Host != host || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || host == "" || u.Host != host || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}
 	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
