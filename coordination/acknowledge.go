@@ -150,6 +150,8 @@ func (s *Service) voidAnswered(tx node.Tx, v Message, ack wire.Ack) error {
 		return err
 	}
 	switch {
+	case m.Status != MsgQueued: // the answer to it came all the same
+		return nil
 	case ack.Status == wire.Applied && ack.Code == wire.CodeAlreadyProcessed:
 		return s.delivered(tx, m)
 	case ack.Status == wire.Applied:

@@ -45,6 +45,7 @@ type Message struct {
 	Author       string // "agent" or "owner"
 	Status       MessageStatus
 	// Code says why it is rejected or failed: stale_version, approval_expired, …
+	// On a queued message it says why it was withdrawn.
 	Code string
 	// Seq is this side's number for the task; 0 until the first attempt is claimed.
 	Seq int64

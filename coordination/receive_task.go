@@ -96,30 +96,26 @@ func (s *Service) metOtherwise(tx node.Tx, r *receiving, task *Task, code string
 	return nil
 }
 
-// overtake voids, or refuses, what crossed on the way (D1, D2).
+// overtake voids, or refuses, what crossed on the way (D1, D2). Nothing of ours
+// falls for a message that would not fit even then.
 func (s *Service) overtake(tx node.Tx, r *receiving, task *Task) (code string, err error) {
+	acceptance := r.Envelope.Type == wire.TaskRespond && accepts(r.Inner.Content)
+	if r.Envelope.Type != wire.TaskPropose && !acceptance {
+		return "", nil
+	}
 	uncovered, err := s.uncovered(tx, task, r.Envelope.Ack)
 	if err != nil || len(uncovered) == 0 {
 		return "", err
 	}
-	why := ""
 	switch {
-	case r.Envelope.Type == wire.TaskPropose && task.Role == Initiator:
+	case !acceptance && task.Role == Initiator:
 		return wire.CodeVersionConflict, nil
-	case r.Envelope.Type == wire.TaskPropose:
-		why = wire.CodeVersionConflict
-	case r.Envelope.Type == wire.TaskRespond && accepts(r.Inner.Content):
-		if anyDelivered(uncovered) {
-			return wire.CodeStaleAcceptance, nil
-		}
-		if !s.acceptanceFits(task, uncovered, r.message(tx)) {
-			return "", nil
-		}
-		why = "crossed_acceptance"
-	default:
+	case acceptance && anyDelivered(uncovered):
+		return wire.CodeStaleAcceptance, nil
+	case !fitsWithout(task, uncovered, r.message(tx)):
 		return "", nil
 	}
-	return "", s.voidCrossed(tx, task, uncovered, why)
+	return "", s.voidCrossed(tx, task, uncovered, wire.CodeVersionConflict)
 }
 
 // uncovered lists our proposals in the copy that the peer had not processed when
@@ -147,24 +143,21 @@ func anyDelivered(messages []Message) bool {
 	return false
 }
 
-// acceptanceFits says whether the acceptance would hold once the proposals that
-// crossed it are void; one that would not leaves them alone.
-func (s *Service) acceptanceFits(task *Task, uncovered []Message, m Message) bool {
+// fitsWithout says whether a message of the peer's would fit once proposals of
+// ours are void.
+func fitsWithout(task *Task, crossed []Message, m Message) bool {
 	gone := map[string]bool{}
-	for _, u := range uncovered {
+	for _, u := range crossed {
 		gone[u.ID] = true
 	}
 	trial := task.Copy.clone()
 	trial.Proposals = nil
-	var last *Proposal
 	for _, p := range task.Copy.Proposals {
-		if gone[p.MessageID] {
-			continue
+		if !gone[p.MessageID] {
+			trial.Proposals = append(trial.Proposals, p)
 		}
-		trial.Proposals = append(trial.Proposals, p)
-		last = &trial.Proposals[len(trial.Proposals)-1]
 	}
-	if last != nil && last.Status == ProposalSuperseded {
+	if last := trial.Latest(); last != nil && last.Status == ProposalSuperseded {
 		last.Status = ProposalPending
 	}
 	return trial.apply(task.folding(), task.Role.Other(), m) == ""

@@ -42,8 +42,14 @@ func (s *Service) stop(tx node.Tx, actor node.Actor, m Message, code string) err
 		}
 		return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, code)
 	}
+	if m.withdrawn() {
+		return nil
+	}
 	return s.replaceByVoid(tx, actor, task, m, code)
 }
+
+// withdrawn says that a task.void for the message is on its way.
+func (m Message) withdrawn() bool { return m.Status == MsgQueued && m.Code != "" }
 
 func (s *Service) fail(tx node.Tx, actor node.Actor, m Message, code string) error {
 	if err := s.Outbox.DropOutbox(tx, m.AgentID, outbox.Envelope, m.ID); err != nil {

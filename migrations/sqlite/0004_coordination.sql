@@ -85,7 +85,7 @@ CREATE INDEX messages_chat_all ON messages (created_at, id) WHERE type = 'messag
 CREATE INDEX messages_task ON messages (agent_id, task_uid, position) WHERE position > 0;
 CREATE INDEX messages_number ON messages (agent_id, task_uid, direction, seq) WHERE seq > 0;
 CREATE INDEX messages_queued ON messages (agent_id, connection_id, position) WHERE status = 'queued';
-CREATE INDEX messages_overdue ON messages (expires_at) WHERE status = 'queued';
+CREATE INDEX messages_overdue ON messages (expires_at) WHERE status = 'queued' AND code = '';
 CREATE INDEX messages_rejected ON messages (agent_id, connection_id) WHERE status = 'rejected' AND direction = 'in';
 
 CREATE TABLE tasks (

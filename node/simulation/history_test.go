@@ -173,13 +173,26 @@ func (h *history) background(s *side) {
 		{"expires approvals", s.approvals.ExpireStep}, {"recovers runs", s.actions.RecoverStep},
 	} {
 		for more, steps := true, 0; more && steps < 200; steps++ {
-			more = false
-			h.do(s, step.name, func(ctx context.Context) (err error) {
-				more, err = step.step(ctx)
-				return err
-			})
+			more = h.works(s, step.name, step.step)
 		}
 	}
+}
+
+// works does one step of background work, which is never refused.
+func (h *history) works(s *side, what string, step func(context.Context) (bool, error)) (more bool) {
+	h.t.Helper()
+	var err error
+	if !s.survives(func() { more, err = step(context.Background()) }) {
+		h.log("%s: %s: died %s", s.name, what, s.db.died)
+		return false
+	}
+	if err != nil {
+		h.fail("%s: %s: %v", s.name, what, err)
+	}
+	if more {
+		h.log("%s: %s", s.name, what)
+	}
+	return more
 }
 
 // grant sets a rule of a side's owner.

@@ -124,6 +124,9 @@ func differ(a, b coordination.Task, there bool) string {
 		return ""
 	case shared(a.Status) != shared(b.Status):
 		return "the statuses differ"
+	case a.OutOfStep || b.OutOfStep:
+		// One side cannot know any more what the other got, and says so; both ended alike.
+		return ""
 	case digest(a.Copy.Latest()) != digest(b.Copy.Latest()):
 		return "the latest proposals differ"
 	case digest(a.Copy.AcceptedProposal()) != digest(b.Copy.AcceptedProposal()):

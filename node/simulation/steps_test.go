@@ -32,7 +32,7 @@ func (h *history) step() {
 	case n < 54:
 		h.ownerChanges(s)
 	case n < 76:
-		h.do(s, "delivers", func(ctx context.Context) error { _, err := s.worker.Step(ctx); return err })
+		h.works(s, "delivers", s.worker.Step)
 	case n < 81:
 		h.network.deliverLate()
 	case n < 88:

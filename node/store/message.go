@@ -103,7 +103,7 @@ func (s *Store) NumberedMessage(tx node.Tx, agentID, uid string, direction coord
 // OverdueMessages implements coordination.Store.
 func (s *Store) OverdueMessages(tx node.Tx, limit int) ([]coordination.Message, error) {
 	return s.messages(tx, `SELECT `+messageColumns+` FROM messages
-		WHERE status = 'queued' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`, micros(tx.Now()), limit)
+		WHERE status = 'queued' AND code = '' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`, micros(tx.Now()), limit)
 }
 
 // CountRejected implements coordination.Store.
