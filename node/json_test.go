@@ -160,6 +160,23 @@ func TestDecodeRefusesWithoutField(t *testing.T) {
 	}
 }
 
+func TestDecodeSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{} {}`:                      "There is something after the JSON value.",
+		``:                           "The request ends before its JSON value does.",
+		`{"text":"a"`:                "The request ends before its JSON value does.",
+		`{"text":"a",,}`:             "The request is not valid JSON after byte 11.",
+		`{"raw":` + nested(16) + `}`: "The request is nested deeper than 16 levels.",
+		`{"Text":"a"}`:               `The field "Text" is not known here.`,
+	} {
+		e, ok := node.AsError(node.Decode([]byte(in), new(order)))
+		if !ok || e.Message != want {
+			t.Errorf("%s: %+v, want %q", in, e, want)
+		}
+	}
+}
+
 func TestDecodeSize(t *testing.T) {
 	t.Parallel()
 	body := func(size int) []byte {

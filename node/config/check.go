@@ -49,7 +49,7 @@ func (c Config) checkListeners() error {
 		return refuse("%s and %s are the same address: leave %s out, or give it another port", PublicListenName, ListenName, PublicListenName)
 	}
 	for _, listener := range []struct{ name, address string }{{ListenName, c.Listen}, {PublicListenName, c.PublicListen}} {
-		if listener.address == "" || loopback(listener.address) || c.TLS() || c.AllowPlainHTTP {
+		if listener.address == "" || node.IsLoopback(listener.address) || c.TLS() || c.AllowPlainHTTP {
 			continue
 		}
 		return refuse("%s is %q, which other machines reach without TLS: set %s and %s, or %s=true where something else encrypts",

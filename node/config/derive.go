@@ -16,16 +16,10 @@ const InboxPath = "/agentlink/v1/inbox"
 // LoopbackOnly says whether nobody but this machine can reach the node. Only
 // then may its peers be on this machine too.
 func (c Config) LoopbackOnly() bool {
-	if !loopback(c.Listen) || (c.PublicListen != "" && !loopback(c.PublicListen)) {
+	if !node.IsLoopback(c.Listen) || (c.PublicListen != "" && !node.IsLoopback(c.PublicListen)) {
 		return false
 	}
 	return c.PublicURL == "" || node.IsLoopback(urlHost(c.PublicURL))
-}
-
-// loopback is node.IsLoopback for an address to listen on, where no host means
-// every interface.
-func loopback(listen string) bool {
-	return !strings.HasPrefix(listen, ":") && node.IsLoopback(listen)
 }
 
 func urlHost(text string) string {
@@ -41,7 +35,7 @@ func (c Config) TLS() bool { return c.TLSCert != "" }
 
 // ListenTLS says whether the owner's and agents' side speaks TLS: where it has a
 // certificate and does not stay on this machine.
-func (c Config) ListenTLS() bool { return c.TLS() && !loopback(c.Listen) }
+func (c Config) ListenTLS() bool { return c.TLS() && !node.IsLoopback(c.Listen) }
 
 // PublicTLS says whether the peers' side speaks TLS.
 func (c Config) PublicTLS() bool {

@@ -21,6 +21,8 @@ type shelf struct {
 	mu    sync.Mutex
 	keys  *Keys
 	fails error
+	// failsToShow makes View fail, and nothing else.
+	failsToShow error
 	// looked is called after each View, before its caller goes on.
 	looked func()
 }
@@ -45,6 +47,9 @@ func (s *shelf) InTx(ctx context.Context, f func(node.Tx) error) error {
 }
 
 func (s *shelf) View(ctx context.Context, f func(node.Tx) error) error {
+	if s.failsToShow != nil {
+		return s.failsToShow
+	}
 	s.mu.Lock()
 	err := f(shelfTx{ctx: ctx})
 	s.mu.Unlock()
@@ -151,12 +156,14 @@ func TestReplicasStartAtOnce(t *testing.T) {
 
 func TestLoadOrCreateFails(t *testing.T) {
 	t.Parallel()
-	broken := &shelf{fails: node.Errorf(node.Unavailable, "The database does not answer.")}
-	if _, err := LoadOrCreate(t.Context(), broken, broken, node.RandomIDs{}); node.CodeOf(err) != node.Unavailable {
-		t.Errorf("a broken store: %v", err)
-	}
-	if broken.keys != nil {
-		t.Error("keys were made although nobody knows whether there are some")
+	down := node.Errorf(node.Unavailable, "The database does not answer.")
+	for name, broken := range map[string]*shelf{"a broken store": {fails: down}, "a store that does not show": {failsToShow: down}} {
+		if _, err := LoadOrCreate(t.Context(), broken, broken, node.RandomIDs{}); node.CodeOf(err) != node.Unavailable {
+			t.Errorf("%s: %v", name, err)
+		}
+		if broken.keys != nil {
+			t.Errorf("%s: keys were made although nobody knows whether there are some", name)
+		}
 	}
 	good := newKeys("id")
 	for name, keys := range map[string]Keys{

@@ -175,6 +175,7 @@ func TestCheckPasswordCallerLeaves(t *testing.T) {
 	if node.CodeOf(err) != node.Unauthorized || len(b.state.rows) != 2 {
 		t.Errorf("%v, %v", err, b.types())
 	}
+	leave()
 	service.checking <- struct{}{} // somebody else's turn
 	if err := service.CheckPassword(ctx, actor, rightPassword); node.CodeOf(err) != node.Unavailable {
 		t.Errorf("left while waiting: %v", err)

@@ -106,17 +106,25 @@ func withPassphrase(path string, sealed []byte, passphrase func() ([]byte, error
 	if err != nil {
 		return nil, fmt.Errorf("the passphrase of the master key cannot be read: %w", err)
 	}
-	identity, err := age.NewScryptIdentity(string(secret))
+	identity, err := scryptIdentity(secret)
 	if err != nil {
 		return nil, fmt.Errorf("the passphrase of the master key %s is empty", path)
 	}
-	identity.SetMaxWorkFactor(maxWorkFactor)
 	defer debug.FreeOSMemory() // scrypt's memory would otherwise stay for minutes
 	line, err := decrypt(identity, sealed, maxPrivateFile)
 	if err != nil {
 		return nil, fmt.Errorf("the passphrase does not open the master key %s", path)
 	}
 	return line, nil
+}
+
+func scryptIdentity(passphrase []byte) (age.Identity, error) {
+	identity, err := age.NewScryptIdentity(string(passphrase))
+	if err != nil {
+		return nil, err
+	}
+	identity.SetMaxWorkFactor(maxWorkFactor)
+	return identity, nil
 }
 
 // ReadPrivate reads a small regular file that nobody but its user can read:
