@@ -48,6 +48,15 @@ func (d *Door) Fail(call Call, err error) Answer {
 	return answer
 }
 
+// refuse is Fail for what an operation gives back. Of what is not there it says
+// the same as of what is another agent's, whatever the services say.
+func (d *Door) refuse(call Call, err error) Answer {
+	if err != nil && node.CodeOf(err) == node.NotFound {
+		err = node.Errorf(node.NotFound, "There is no such thing, or it is not this agent's.")
+	}
+	return d.Fail(call, err)
+}
+
 // Guard keeps a panic of one operation from ending more than its answer.
 func (d *Door) Guard(op Op) Op {
 	return func(ctx context.Context, call Call) (answer Answer) {

@@ -137,3 +137,25 @@ func TestValidKey(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingIsForeign: a service's own words for what is not there do not tell
+// it from what is another agent's.
+func TestMissingIsForeign(t *testing.T) {
+	t.Parallel()
+	d, _ := newDoor()
+	call := Call{Header: Header{Authorization: "Bearer good"}}
+	var bodies []string
+	for _, missing := range []error{
+		node.Errorf(node.NotFound, "There is no row."),
+		&node.Error{Code: node.NotFound, Message: "It is Bob's.", Details: map[string]any{"agent": "bob"}},
+	} {
+		a := Read(d, func(node.Tx, Caller, struct{}) (say, error) { return say{}, missing })(t.Context(), call)
+		if a.Status != 404 {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		bodies = append(bodies, string(a.Body))
+	}
+	if bodies[0] != bodies[1] {
+		t.Errorf("%q", bodies)
+	}
+}

@@ -52,7 +52,7 @@ type reader[Req, Resp any] struct {
 func (r *reader[Req, Resp]) serve(ctx context.Context, call Call) Answer {
 	claims, err := r.door.claims(call)
 	if err != nil {
-		return r.door.Fail(call, err)
+		return r.door.refuse(call, err)
 	}
 	in := incoming[Req]{Call: call, claims: claims}
 	in.request, in.problem = r.binder.bind(call)
@@ -62,7 +62,7 @@ func (r *reader[Req, Resp]) serve(ctx context.Context, call Call) Answer {
 		return settled, err
 	})
 	if err != nil {
-		return r.door.Fail(call, err)
+		return r.door.refuse(call, err)
 	}
 	return answer
 }

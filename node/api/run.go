@@ -24,13 +24,13 @@ type runner[Req, Resp any] struct {
 func (r *runner[Req, Resp]) serve(ctx context.Context, call Call) Answer {
 	claims, err := r.door.claims(call)
 	if err != nil {
-		return r.door.Fail(call, err)
+		return r.door.refuse(call, err)
 	}
 	in := incoming[Req]{Call: call, claims: claims}
 	in.request, in.problem = r.binder.bind(call)
 	answer, err := r.answer(ctx, in)
 	if err != nil {
-		return r.door.Fail(call, err)
+		return r.door.refuse(call, err)
 	}
 	return answer
 }

@@ -48,17 +48,17 @@ func (s *streamer[Req]) serve(w http.ResponseWriter, r *http.Request) {
 	call := callOf(r)
 	claims, err := s.door.claims(call)
 	if err != nil {
-		s.door.Fail(call, err).send(w)
+		s.door.refuse(call, err).send(w)
 		return
 	}
 	position, err := s.start(r.Context(), call, claims)
 	if err != nil {
-		s.door.Fail(call, err).send(w)
+		s.door.refuse(call, err).send(w)
 		return
 	}
 	free, err := s.door.Wait(claims.Sub)
 	if err != nil {
-		s.door.Fail(call, err).send(w)
+		s.door.refuse(call, err).send(w)
 		return
 	}
 	defer free()
@@ -67,7 +67,7 @@ func (s *streamer[Req]) serve(w http.ResponseWriter, r *http.Request) {
 	out := &eventWriter{w: w, control: http.NewResponseController(w)}
 	out.comment()
 	if err := s.follow(r.Context(), claims, position, out); err != nil && r.Context().Err() == nil {
-		out.event(Event{Type: "end", Data: s.door.Fail(call, err).Body})
+		out.event(Event{Type: "end", Data: s.door.refuse(call, err).Body})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,12 +25,12 @@ func TestStreamBeats(t *testing.T) {
 		d, f := newDoor()
 		f.now = time.Unix(100, 0)
 		d.Tokens = lasting{}
-		looks, happened := 0, false
+		looks, happened := 0, atomic.Bool{}
 		handler := Stream(d, Source[from]{
 			Start: func(Caller, from, string) (int64, error) { return 7, nil },
 			After: func(_ node.Tx, _ Caller, position int64) ([]Event, int64, error) {
 				looks++
-				if happened && position == 7 {
+				if happened.Load() && position == 7 {
 					return []Event{{ID: "eight", Type: "news", Data: []byte("{}")}}, 8, nil
 				}
 				return nil, position, nil
@@ -46,7 +47,7 @@ func TestStreamBeats(t *testing.T) {
 		}()
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		happened = true
+		happened.Store(true)
 		time.Sleep(5 * time.Second)
 		leave()
 		<-done

@@ -59,13 +59,13 @@ type incoming[Req any] struct {
 func (w *writer[Req, Prep, Resp]) serve(ctx context.Context, call Call) Answer {
 	claims, err := w.door.claims(call)
 	if err != nil {
-		return w.door.Fail(call, err)
+		return w.door.refuse(call, err)
 	}
 	in := incoming[Req]{Call: call, claims: claims}
 	in.request, in.problem = w.binder.bind(call)
 	answer, err := w.answer(ctx, in)
 	if err != nil {
-		return w.door.Fail(call, err)
+		return w.door.refuse(call, err)
 	}
 	return answer
 }
@@ -110,7 +110,7 @@ func (w *writer[Req, Prep, Resp]) inTx(tx node.Tx, in incoming[Req], prepared Pr
 		return Answer{}, err
 	}
 	if reply.Refusal != nil {
-		return w.door.Fail(in.Call, reply.Refusal), w.door.drop(tx, claim)
+		return w.door.refuse(in.Call, reply.Refusal), w.door.drop(tx, claim)
 	}
 	answer, err := write(reply.Status, reply.Body)
 	if err != nil {

@@ -58,26 +58,32 @@ func (c *contract) pathOf(path string) (string, bool) {
 // check holds an answer to the document, and the request too where it was taken.
 func (c *contract) check(t *testing.T, r *http.Request, sent []byte, a answer) {
 	t.Helper()
-	pattern, ok := c.pathOf(r.URL.EscapedPath())
-	operation := c.at("paths", pattern, strings.ToLower(r.Method))
+	c.Check(t, r.Method, r.URL.EscapedPath(), sent, a.status, []byte(a.body))
+}
+
+// Check is check for what came over a wire.
+func (c *contract) Check(t *testing.T, method, path string, sent []byte, status int, body []byte) {
+	t.Helper()
+	pattern, ok := c.pathOf(path)
+	operation := c.at("paths", pattern, strings.ToLower(method))
 	if !ok || operation == nil {
-		if a.status != http.StatusNotFound && a.status != http.StatusBadRequest && a.status != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s %s is not in the document and answers %d", r.Method, r.URL.Path, a.status)
+		if status != http.StatusNotFound && status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s %s is not in the document and answers %d", method, path, status)
 		}
 		return
 	}
-	where := r.Method + " " + pattern + " " + strconv.Itoa(a.status)
-	response := c.at("paths", pattern, strings.ToLower(r.Method), "responses", strconv.Itoa(a.status))
+	where := method + " " + pattern + " " + strconv.Itoa(status)
+	response := c.at("paths", pattern, strings.ToLower(method), "responses", strconv.Itoa(status))
 	if response == nil {
-		t.Errorf("%s: the document knows no such answer: %s", where, a.body)
+		t.Errorf("%s: the document knows no such answer: %s", where, body)
 		return
 	}
 	if content, ok := response["content"].(map[string]any); ok {
-		c.validate(t, where, content, []byte(a.body))
-	} else if a.body != "" {
-		t.Errorf("%s: a body that the document knows nothing of: %s", where, a.body)
+		c.validate(t, where, content, body)
+	} else if len(body) > 0 {
+		t.Errorf("%s: a body that the document knows nothing of: %s", where, body)
 	}
-	if a.status < 300 && r.Method == http.MethodPost && len(bytes.TrimSpace(sent)) > 0 && r.URL.Path != tokenPath {
+	if status < 300 && method == http.MethodPost && len(bytes.TrimSpace(sent)) > 0 && path != tokenPath {
 		c.validate(t, where+" (request)", c.at("paths", pattern, "post", "requestBody", "content"), sent)
 	}
 }
