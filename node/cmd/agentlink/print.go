@@ -61,15 +61,19 @@ func (c *cli) table(none string, heading []string, rows [][]string) {
 
 // columns prints aligned columns. Every cell goes through the display function.
 func (c *cli) columns(rows [][]string) {
-	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	var aligned bytes.Buffer
+	w := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = display.Text(cell)
 		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
-	w.Flush()
+	_ = w.Flush() // a buffer takes everything
+	for line := range strings.Lines(aligned.String()) {
+		c.say("%s", strings.TrimRight(line, " \n"))
+	}
 }
 
 // facts prints a list of names and values; empty values are left out.
