@@ -94,7 +94,7 @@ func drop(code string) verdict         { return verdict{do: Drop, code: code} }
 
 func (s *Service) verdict(tx node.Tx, m Message, c Connection, agent policy.Agent) (verdict, error) {
 	ends := m.Type == wire.ConnectionReject || m.Type == wire.ConnectionRevoke
-	owed := m.Type == wire.TaskConfirm
+	owed := m.Type == wire.TaskConfirm || m.Type == wire.TaskVoid
 	switch {
 	case !tx.Now().Before(m.ExpiresAt):
 		return drop(wire.CodeTooLate), nil

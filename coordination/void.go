@@ -16,10 +16,7 @@ func (s *Service) stop(tx node.Tx, actor node.Actor, m Message, code string) err
 		return s.fail(tx, actor, m, code)
 	}
 	if m.Type == wire.TaskVoid || m.Type == wire.TaskConfirm {
-		if err := s.fail(tx, actor, m, code); err != nil {
-			return err
-		}
-		return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, code)
+		return s.giveUp(tx, actor, m, code)
 	}
 	task, err := s.Store.LockTask(tx, m.AgentID, m.TaskUID)
 	if err != nil {
@@ -36,16 +33,32 @@ func (s *Service) stop(tx node.Tx, actor node.Actor, m Message, code string) err
 		return err
 	}
 	if connection.Status != ConnActive {
-		// Nobody is left to ask: the copies may differ, and we say so.
-		if err := s.fail(tx, actor, m, code); err != nil {
-			return err
-		}
-		return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, code)
+		return s.giveUp(tx, actor, m, code)
 	}
 	if m.withdrawn() {
 		return nil
 	}
 	return s.replaceByVoid(tx, actor, task, m, code)
+}
+
+// giveUp fails a message of which nobody is left to ask what became of it: the
+// copies may differ, and we say so.
+func (s *Service) giveUp(tx node.Tx, actor node.Actor, m Message, code string) error {
+	if err := s.fail(tx, actor, m, code); err != nil {
+		return err
+	}
+	if m.Type == wire.TaskVoid {
+		replaced, err := s.Store.Message(tx, m.AgentID, m.Replaces)
+		if err != nil {
+			return err
+		}
+		if replaced.withdrawn() {
+			if err := s.fail(tx, actor, replaced, replaced.Code); err != nil {
+				return err
+			}
+		}
+	}
+	return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, code)
 }
 
 // withdrawn says that a task.void for the message is on its way.

@@ -40,7 +40,27 @@ func (h *history) drain() {
 		}
 		h.clock.Advance(h.untilDue())
 	}
-	h.fail("after 80 rounds something still waits")
+	h.fail("after 80 rounds something still waits:%s", h.waiting())
+}
+
+// waiting describes what waits.
+func (h *history) waiting() (text string) {
+	for _, s := range h.sides {
+		s.in(h.t, func(tx node.Tx) error {
+			c, err := s.connection(tx)
+			if err != nil {
+				return err
+			}
+			queued, err := s.store.QueuedMessages(tx, s.agent.ID, c.ID)
+			for _, m := range queued {
+				text += fmt.Sprintf("\n  %s %s %s of %s code=%q seq=%d position=%d tries=%d expires=%s", s.name, m.Type, m.ID, m.TaskUID, m.Code, m.Seq, m.Position, m.Tries, m.ExpiresAt)
+			}
+			next, ok, err := s.store.NextOutbox(tx)
+			text += fmt.Sprintf("\n  %s now=%s next=%s %v", s.name, tx.Now(), next, ok)
+			return err
+		})
+	}
+	return text
 }
 
 // quiet says whether no outbox has anything for an active connection.
