@@ -222,7 +222,7 @@ func (p *play) booking(partySize int) map[string]any {
 
 func (p *play) books(ctx context.Context) error {
 	book := map[string]any{"action": "reservation.book", "parameters": p.booking(4)}
-	if err := p.tries(ctx, "scout books at once", book, http.StatusForbidden, "error.code"); err != nil {
+	if err := p.tries(ctx, "scout books at once", book, http.StatusForbidden, "error.message"); err != nil {
 		return err
 	}
 	got, err := p.ada.agent.post(ctx, "/v1/agent/approvals", book)
@@ -257,7 +257,7 @@ func (p *play) tries(ctx context.Context, what string, body map[string]any, stat
 	if err != nil {
 		return err
 	}
-	p.on(left, "%s → %s (%s)", what, got.text("error.code"), strings.ReplaceAll(got.text(member), "_", " "))
+	p.on(left, "%s → %s: %v", what, got.text("error.code"), got.value(member))
 	return nil
 }
 
