@@ -118,7 +118,8 @@ func pingStatement(q querier) error {
 	if err != nil {
 		return sqliteFault(err)
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	defer func() { _ = rows.Close() }()
+	return rows.Err()
 }
 
 // announce has nobody to tell: a file has one process.

@@ -48,7 +48,7 @@ func (c *sqliteConn) prepared(query string) (*sql.Stmt, error) {
 }
 
 func (c *sqliteConn) exec(_ context.Context, query string, args []any) (int64, error) {
-	statement, err := c.prepared(query)
+	statement, err := c.prepared(query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return 0, err
 	}
@@ -60,7 +60,7 @@ func (c *sqliteConn) exec(_ context.Context, query string, args []any) (int64, e
 }
 
 func (c *sqliteConn) query(_ context.Context, query string, args []any) (*sql.Rows, error) {
-	statement, err := c.prepared(query)
+	statement, err := c.prepared(query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return nil, err
 	}

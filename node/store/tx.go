@@ -140,7 +140,7 @@ func isAgain(t *txn, err error) bool {
 
 // pause lets whoever was in the way finish.
 func pause(ctx context.Context, try int) error {
-	wait := time.NewTimer(time.Duration(try) * time.Duration(1+rand.IntN(10)) * time.Millisecond)
+	wait := time.NewTimer(time.Duration(try) * time.Duration(1+rand.IntN(10)) * time.Millisecond) //nolint:gosec // only keeps two apart
 	defer wait.Stop()
 	select {
 	case <-wait.C:

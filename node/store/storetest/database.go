@@ -26,7 +26,7 @@ type Database struct {
 
 // Open opens the database and brings its tables up to date. Opening it twice
 // gives two replicas of a node. The store is closed when the test ends.
-func (d Database) Open(t *testing.T) *store.Store {
+func (d Database) Open(t testing.TB) *store.Store {
 	t.Helper()
 	s := d.OpenBare(t)
 	if err := s.Migrate(t.Context()); err != nil {
@@ -36,7 +36,7 @@ func (d Database) Open(t *testing.T) *store.Store {
 }
 
 // OpenBare is Open without making tables.
-func (d Database) OpenBare(t *testing.T) *store.Store {
+func (d Database) OpenBare(t testing.TB) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{URL: d.URL, Box: d.Box, Clock: d.Clock})
 	if err != nil {
@@ -53,12 +53,20 @@ func (d Database) OpenBare(t *testing.T) *store.Store {
 // SQLite is a fresh file.
 func SQLite(t *testing.T) Database {
 	t.Helper()
+	return sqliteDatabase(t)
+}
+
+func sqliteDatabase(t testing.TB) Database {
 	return Database{URL: "sqlite:" + filepath.Join(t.TempDir(), "node.db"), Box: newBox()}
 }
 
 // Memory is a database that ends with its store.
 func Memory(t *testing.T) Database {
 	t.Helper()
+	return memoryDatabase(t)
+}
+
+func memoryDatabase(testing.TB) Database {
 	return Database{URL: "sqlite::memory:", Box: newBox()}
 }
 
@@ -70,7 +78,7 @@ func newBox() *seal.Box {
 
 // RequirePostgres skips the test where no server is given, or fails it where
 // AGENTLINK_REQUIRE_POSTGRES=1 says that there has to be one.
-func RequirePostgres(t *testing.T) {
+func RequirePostgres(t testing.TB) {
 	t.Helper()
 	if os.Getenv("AGENTLINK_TEST_DATABASE_URL") != "" {
 		return
@@ -84,6 +92,11 @@ func RequirePostgres(t *testing.T) {
 // Postgres is a fresh schema, dropped when the test ends.
 func Postgres(t *testing.T) Database {
 	t.Helper()
+	return postgresDatabase(t)
+}
+
+func postgresDatabase(t testing.TB) Database {
+	t.Helper()
 	RequirePostgres(t)
 	server := os.Getenv("AGENTLINK_TEST_DATABASE_URL")
 	name := make([]byte, 8)
@@ -94,7 +107,7 @@ func Postgres(t *testing.T) Database {
 	return Database{URL: withSchema(t, server, schema), Box: newBox()}
 }
 
-func onServer(t *testing.T, server, statement string) {
+func onServer(t testing.TB, server, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -108,7 +121,7 @@ func onServer(t *testing.T, server, statement string) {
 	}
 }
 
-func withSchema(t *testing.T, server, schema string) string {
+func withSchema(t testing.TB, server, schema string) string {
 	t.Helper()
 	address, err := url.Parse(server)
 	if err != nil {
@@ -118,4 +131,9 @@ func withSchema(t *testing.T, server, schema string) string {
 	options.Set("search_path", schema)
 	address.RawQuery = options.Encode()
 	return address.String()
+}
+
+// Benchmarked lists fresh databases of all kinds for benchmarks.
+var Benchmarked = map[string]func(testing.TB) Database{
+	"sqlite": sqliteDatabase, "postgres": postgresDatabase, "memory": memoryDatabase,
 }
