@@ -51,7 +51,6 @@ func TestCheckPasswordWithoutOwner(t *testing.T) {
 func TestCheckPasswordLimit(t *testing.T) {
 	t.Parallel()
 	b, service := setup(t)
-	b.state.hash = cheap(t, rightPassword).phc
 	for range MaxGuesses {
 		if err := service.CheckPassword(t.Context(), actor, wrongPassword); node.CodeOf(err) != node.Unauthorized {
 			t.Fatal(err)
@@ -84,19 +83,11 @@ func TestCheckPasswordLimit(t *testing.T) {
 	}
 }
 
-// cheap is a password whose hash takes no time.
-func cheap(t *testing.T, text string) Password {
-	t.Helper()
-	c, salt := cost{memory: 8, passes: 1, threads: 1}, []byte("0123456789abcdef")
-	return Password{phc: format(c, salt, stretch(text, salt, c))}
-}
-
 // However many try at once, over two replicas: no more than MaxGuesses are
 // compared, and each of them is audited.
 func TestCheckPasswordLimitAtOnce(t *testing.T) {
 	t.Parallel()
 	b, service := setup(t)
-	b.state.hash = cheap(t, rightPassword).phc
 	replica := New(b, b, audit.New(b, []byte("key")), node.RandomIDs{})
 	var mu sync.Mutex
 	codes := map[node.Code]int{}
@@ -122,7 +113,6 @@ func TestCheckPasswordLimitAtOnce(t *testing.T) {
 func TestCheckPasswordRightAtOnce(t *testing.T) {
 	t.Parallel()
 	b, service := setup(t)
-	b.state.hash = cheap(t, rightPassword).phc
 	var done sync.WaitGroup
 	for range 100 {
 		done.Go(func() {
@@ -143,7 +133,6 @@ func TestCheckPasswordFailsClosed(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"PasswordGuesses", "InsertPasswordGuess", "DeletePasswordGuess", "AppendAudit"} {
 		b, service := setup(t)
-		b.state.hash = cheap(t, rightPassword).phc
 		b.fails = method
 		if method != "AppendAudit" {
 			if err := service.CheckPassword(t.Context(), actor, rightPassword); node.CodeOf(err) != node.Unavailable {

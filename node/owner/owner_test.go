@@ -22,12 +22,8 @@ func TestCreate(t *testing.T) {
 		t.Errorf("audit row %+v", row)
 	}
 	before := b.state.clone()
-	password, err := NewPassword("another password")
-	if err != nil {
-		t.Fatal(err)
-	}
 	err = b.InTx(t.Context(), func(tx node.Tx) error {
-		_, err := service.Create(tx, actor, "Eve", password)
+		_, err := service.Create(tx, actor, "Eve", hashed("another password", cheap))
 		return err
 	})
 	if node.CodeOf(err) != node.Conflict {
@@ -61,10 +57,7 @@ func TestCreateRefusesNames(t *testing.T) {
 func TestSetPassword(t *testing.T) {
 	t.Parallel()
 	b, service := setup(t)
-	password, err := NewPassword("a new password, longer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	password := hashed("a new password, longer", cheap)
 	if err := b.InTx(t.Context(), func(tx node.Tx) error { return service.SetPassword(tx, actor, password) }); err != nil {
 		t.Fatal(err)
 	}

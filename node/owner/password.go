@@ -49,10 +49,13 @@ func NewPassword(text string) (Password, error) {
 		problem := fmt.Sprintf("must have %d characters or more and %d bytes at most", MinPasswordChars, MaxPasswordBytes)
 		return Password{}, node.BadFields(node.Field{Field: "password", Problem: problem})
 	}
+	return hashed(text, currentCost), nil
+}
+
+func hashed(text string, c cost) Password {
 	salt := make([]byte, saltSize)
 	rand.Read(salt) // never fails: the program ends first
-	hash := stretch(text, salt, currentCost)
-	return Password{phc: format(currentCost, salt, hash)}, nil
+	return Password{phc: format(c, salt, stretch(text, salt, c))}
 }
 
 // one at a time: each takes 19 MiB, whoever asks.

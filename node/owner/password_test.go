@@ -15,12 +15,10 @@ func TestNewPasswordLimits(t *testing.T) {
 		"12 letters": "twelve chars", "12 wide characters": strings.Repeat("語", 12), "1,024 bytes": strings.Repeat("a", MaxPasswordBytes),
 		"spaces": strings.Repeat(" ", 12), "NUL": strings.Repeat("\x00", 12),
 	} {
-		password, err := NewPassword(text)
-		if err != nil {
+		if _, err := NewPassword(text); err != nil {
 			t.Errorf("%s: %v", name, err)
-			continue
 		}
-		if right, err := password.matches(text); err != nil || !right {
+		if right, err := hashed(text, cheap).matches(text); err != nil || !right {
 			t.Errorf("%s: does not match itself, %v", name, err)
 		}
 	}
@@ -37,20 +35,33 @@ func TestNewPasswordLimits(t *testing.T) {
 
 func TestPasswordMatchesOnlyItself(t *testing.T) {
 	t.Parallel()
-	password, err := NewPassword(rightPassword)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(password.phc, "$argon2id$v=19$m=19456,t=3,p=1$") || strings.Contains(password.phc, "horse") {
-		t.Errorf("stored as %s", password.phc)
-	}
+	password := hashed(rightPassword, cheap)
 	for _, wrong := range []string{"", " " + rightPassword, rightPassword + " ", strings.ToUpper(rightPassword), rightPassword[1:], rightPassword + "\n", rightPassword + "\x00", rightPassword + rightPassword} {
 		if right, err := password.matches(wrong); err != nil || right {
 			t.Errorf("%q matches: %v", wrong, err)
 		}
 	}
-	if again, err := NewPassword(rightPassword); err != nil || again.phc == password.phc {
+	if right, err := password.matches(rightPassword); err != nil || !right {
+		t.Errorf("it does not match itself: %v", err)
+	}
+}
+
+// What OWASP lists for argon2id, and a salt for each.
+func TestPasswordCost(t *testing.T) {
+	t.Parallel()
+	one, err := NewPassword(rightPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(one.phc, "$argon2id$v=19$m=19456,t=3,p=1$") || strings.Contains(one.phc, "horse") {
+		t.Errorf("stored as %s", one.phc)
+	}
+	two, err := NewPassword(rightPassword)
+	if err != nil || one.phc == two.phc {
 		t.Errorf("the same password is stored the same way twice: %v", err)
+	}
+	if right, err := two.matches(rightPassword); err != nil || !right {
+		t.Errorf("%v, %v", right, err)
 	}
 }
 
@@ -58,10 +69,7 @@ func TestPasswordMatchesOnlyItself(t *testing.T) {
 // accent behind it.
 func TestPasswordIgnoresHowAccentsAreWritten(t *testing.T) {
 	t.Parallel()
-	password, err := NewPassword("caf\u00e9 caf\u00e9 caf\u00e9")
-	if err != nil {
-		t.Fatal(err)
-	}
+	password := hashed("caf\u00e9 caf\u00e9 caf\u00e9", cheap)
 	if right, err := password.matches("cafe\u0301 cafe\u0301 cafe\u0301"); err != nil || !right {
 		t.Errorf("%v, %v", right, err)
 	}

@@ -113,7 +113,7 @@ func TestMasterFile(t *testing.T) {
 func TestMasterFilePassphrase(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "master.key")
-	if _, err := CreateMaster(path, []byte("correct horse battery")); err != nil {
+	if _, err := createMaster(path, []byte("correct horse battery"), 10); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
@@ -180,14 +180,14 @@ func TestMasterFileRefusals(t *testing.T) {
 func TestMasterFileCostIsBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "master.key")
-	if _, err := CreateMaster(path, []byte("x")); err != nil {
+	if _, err := createMaster(path, []byte("x"), 10); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	costly := bytes.Replace(content, []byte(fmt.Sprintf(" %d\n", workFactor)), []byte(fmt.Sprintf(" %d\n", maxWorkFactor+1)), 1)
+	costly := bytes.Replace(content, []byte(" 10\n"), []byte(fmt.Sprintf(" %d\n", maxWorkFactor+1)), 1)
 	if bytes.Equal(costly, content) {
 		t.Fatalf("no cost in %.80q", content)
 	}

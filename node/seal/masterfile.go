@@ -35,8 +35,12 @@ const (
 // protected by the passphrase unless that is empty. A file that exists is never
 // touched.
 func CreateMaster(path string, passphrase []byte) (Master, error) {
+	return createMaster(path, passphrase, workFactor)
+}
+
+func createMaster(path string, passphrase []byte, cost int) (Master, error) {
 	master := NewMaster()
-	content, err := master.marshal(passphrase)
+	content, err := master.marshal(passphrase, cost)
 	if err != nil {
 		return Master{}, err
 	}
@@ -72,7 +76,7 @@ func LoadMaster(path string, passphrase func() ([]byte, error)) (Master, error) 
 	return master, nil
 }
 
-func (m Master) marshal(passphrase []byte) ([]byte, error) {
+func (m Master) marshal(passphrase []byte, cost int) ([]byte, error) {
 	line := []byte(masterPrefix + base64.RawURLEncoding.EncodeToString(m.key) + "\n")
 	if len(passphrase) == 0 {
 		return line, nil
@@ -81,7 +85,7 @@ func (m Master) marshal(passphrase []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("protect the master key: %w", err)
 	}
-	recipient.SetWorkFactor(workFactor)
+	recipient.SetWorkFactor(cost)
 	defer debug.FreeOSMemory()
 	return encrypt(recipient, line)
 }
