@@ -23,8 +23,17 @@ func (s *Service) RecoverStep(ctx context.Context) (more bool, err error) {
 }
 
 // claimLost leases a run whose driver is gone: its lease is longer than any
-// executor may take.
+// executor may take. It looks first, since mostly there is none and a look keeps
+// nobody from writing.
 func (s *Service) claimLost(ctx context.Context) (run Run, claimed bool, err error) {
+	var lost bool
+	err = s.DB.View(ctx, func(tx node.Tx) error {
+		lost, err = s.Store.LostRun(tx)
+		return err
+	})
+	if err != nil || !lost {
+		return Run{}, false, err
+	}
 	token := s.IDs.New()
 	err = s.DB.InTx(ctx, func(tx node.Tx) error {
 		run, claimed, err = s.Store.ClaimRun(tx, token, s.lease(tx.Now()))

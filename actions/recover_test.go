@@ -123,8 +123,9 @@ func TestRecoveredOnce(t *testing.T) {
 	executor := &executor{idempotent: true, execute: succeeds}
 	w, run, _ := crash(t, 2, executor)
 	w.over()
-	got := race(20, func(int) string {
-		if _, err := w.restarted().RecoverStep(t.Context()); err != nil {
+	two := [2]*world{w, w.restarted()}
+	got := race(20, func(i int) string {
+		if _, err := two[i%2].RecoverStep(t.Context()); err != nil {
 			return err.Error()
 		}
 		return "fine"

@@ -22,6 +22,8 @@ type Store interface {
 	// Settled. held is false, and nothing is written, where the run's state is not
 	// the one given as from or its lease is another's.
 	SaveRun(tx node.Tx, r Run, from State) (held bool, err error)
+	// LostRun says whether ClaimRun would find one. It writes nothing.
+	LostRun(tx node.Tx) (bool, error)
 	// ClaimRun leases the run that has waited longest among those that are not
 	// settled and whose lease is over. ok is false where there is none.
 	ClaimRun(tx node.Tx, token string, until time.Time) (r Run, ok bool, err error)

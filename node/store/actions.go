@@ -104,6 +104,12 @@ func (s *Store) sealAnswer(r actions.Run) ([]byte, error) {
 	return s.seal(runPlace(r, "answer"), answer)
 }
 
+// LostRun implements actions.Store.
+func (s *Store) LostRun(tx node.Tx) (bool, error) {
+	ids, err := s.ids(tx, `SELECT id FROM runs WHERE settled = 0 AND lease_until <= $1 LIMIT 1`, micros(tx.Now()))
+	return len(ids) > 0, err
+}
+
 // ClaimRun implements actions.Store.
 func (s *Store) ClaimRun(tx node.Tx, token string, until time.Time) (r actions.Run, ok bool, err error) {
 	now := micros(tx.Now())

@@ -227,7 +227,14 @@ func runChecks(t *testing.T, s *store.Store) {
 func claimRun(t *testing.T, s *store.Store, token string) (id string) {
 	t.Helper()
 	inTx(t, s, func(tx node.Tx) error {
+		lost, err := s.LostRun(tx)
+		if err != nil {
+			return err
+		}
 		r, ok, err := s.ClaimRun(tx, token, tx.Now().Add(time.Minute))
+		if ok && !lost {
+			t.Errorf("run %s was claimed and not seen", r.ID)
+		}
 		if id = r.ID; ok != (id != "") || (ok && r.LeaseToken != token) {
 			t.Errorf("claimed is %v for run %q with lease %q", ok, id, r.LeaseToken)
 		}
