@@ -37,6 +37,33 @@ func came(run actions.Run, err error) string {
 	return string(run.Outcome())
 }
 
+// putBack is a database in which somebody puts an approval that was used back as
+// it was, with its old MAC.
+type putBack struct{ approvals.Store }
+
+func (s putBack) SaveApproval(tx node.Tx, a approvals.Approval, from approvals.Status) error {
+	if a.Status == approvals.Consumed {
+		return nil
+	}
+	return s.Store.SaveApproval(tx, a, from)
+}
+
+// TestUsedApprovalPutBack: the row looks whole, and still opens nothing twice.
+func TestUsedApprovalPutBack(t *testing.T) {
+	t.Parallel()
+	executor := &executor{execute: succeeds}
+	w := newWorld(t, with(executor))
+	w.approvals.Store = putBack{w.approvals.Store}
+	a := w.approved(book(aloneBooking))
+	w.mustRun(start(aloneBooking, a.ID))
+	if got := w.status(a.ID); got != approvals.Approved {
+		t.Fatalf("the approval was not put back, it is %s", got)
+	}
+	if _, err := w.run(start(aloneBooking, a.ID)); problem(err) != "conflict approval_used" || executor.calls() != 1 {
+		t.Errorf("a second use gives %v, %d calls", err, executor.calls())
+	}
+}
+
 // TestRunOnce is one approval, used 1,000 times at once over two replicas: one
 // run, all others a clean conflict.
 func TestRunOnce(t *testing.T) {

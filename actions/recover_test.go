@@ -200,6 +200,39 @@ func TestTaskCannotBeTold(t *testing.T) {
 	}
 }
 
+// TestTaskCannotBeToldOfFailure: what did not succeed owes no confirmation.
+func TestTaskCannotBeToldOfFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, with(&executor{execute: func(context.Context, string) (actions.Result, error) { return actions.Result{}, errors.New("reset") }}))
+	w.task()
+	w.tasks.set(func(f *tasks) { f.endErr = errors.New("the disk is full") })
+	run := w.mustRun(start(booking, w.approved(book(booking)).ID))
+	if run.State != actions.Unknown || run.Settled || w.events()[audit.TaskConfirmFailed] != 0 {
+		t.Errorf("run %+v, audit log %v", run, w.events())
+	}
+	w.tasks.set(func(f *tasks) { f.endErr = nil })
+	w.over()
+	w.recover()
+	if got := w.stored(run.ID); !got.Settled || got.TaskConfirmation != "failed" || w.dinner().RunID != "" {
+		t.Errorf("made up for: %+v", got)
+	}
+}
+
+// TestActionNoLongerKnown: a newer node that lacks the action settles what the
+// older one left.
+func TestActionNoLongerKnown(t *testing.T) {
+	t.Parallel()
+	for transactions, want := range map[int]actions.Reason{1: actions.PlatformError, 2: actions.Interrupted} {
+		w, run, _ := crash(t, transactions, &executor{idempotent: true, execute: succeeds})
+		newer := w.restarted(func(c *actions.Config) { c.Executors = nil })
+		newer.over()
+		newer.recover()
+		if got := newer.stored(run.ID); got.Reason != want || !got.Settled {
+			t.Errorf("after %d transactions: %s, settled %v, want %s", transactions, got.Reason, got.Settled, want)
+		}
+	}
+}
+
 // TestResultCannotBeStored: the database is away when the executor comes back. An
 // executor that is idempotent by key is asked again later.
 func TestResultCannotBeStored(t *testing.T) {
