@@ -130,8 +130,9 @@ func TestMatrix(t *testing.T) {
 		}
 		method, path, _ := strings.Cut(row, " ")
 		fmt.Fprintf(&table, "%-40s", row)
+		w := newWorld(t)
 		for _, caller := range callers {
-			w := newWorld(t)
+			w.behind.called = nil
 			a := e.ask(w, caller.bears(w), method, instance(path), e.query)
 			fmt.Fprintf(&table, " %-9d", a.status)
 			if w.waits(row) {
