@@ -10,6 +10,8 @@ import (
 	"agentlink/coordination"
 	"agentlink/coordination/wire"
 	"agentlink/node"
+	"agentlink/node/delivery"
+	"agentlink/node/token"
 )
 
 // network carries envelopes between the sides, badly: it drops, repeats, delays
@@ -110,10 +112,16 @@ func (n *network) Lookup(_ context.Context, host, fingerprint string) (coordinat
 	}
 	self := s.self()
 	if fingerprint != "" && fingerprint != self.Fingerprint {
-		return coordination.Peer{}, node.ConflictFor(node.ReasonBadState, "The node has another key.")
+		return coordination.Peer{}, delivery.ErrOtherKey
 	}
 	return coordination.Peer{
 		Fingerprint: self.Fingerprint, PublicKey: s.identity.Signer.PublicKey(), Recipient: self.Recipient,
 		Inbox: self.Inbox, Version: wire.Version,
 	}, nil
+}
+
+// claimsOf reads an envelope's claims off the wire.
+func claimsOf(envelope []byte) (claims wire.Envelope) {
+	_ = token.Peek(token.Envelope, string(envelope), &claims)
+	return claims
 }
