@@ -386,7 +386,7 @@ func TestAPeerWhoseMessagesAreRejectedIsSlowedDown(t *testing.T) {
 	w.verdict = func(in coordination.Incoming) (wire.Ack, error) {
 		return wire.Ack{Status: wire.Rejected, Code: code}, nil
 	}
-	for i := range 2000 {
+	for i := range 3 * rejectedPerMinute {
 		status, _ := w.inbox.Receive(t.Context(), w.envelope(t, w.peer, wire.TaskPropose, nil), fmt.Sprintf("2001:db8:%x::1", i))
 		if want := map[bool]int{true: 200, false: 429}[i < rejectedPerMinute]; status != want {
 			t.Fatalf("message %d: %d, want %d", i, status, want)

@@ -259,7 +259,9 @@ func TestStrangersAreBounded(t *testing.T) {
 	} {
 		w := newWorld(t)
 		for i := range tt.want + 5 {
-			compact := w.request(t, stranger, func(e *wire.Envelope) { e.Iss = "eve@" + tt.host(i) })
+			e := with(w.claims(wire.ConnectionRequest), "eA") // the body is opened later
+			e.Iss = "eve@" + tt.host(i)
+			compact := stranger.sign(t, token.Envelope, e)
 			status, _ := w.inbox.Receive(t.Context(), compact, tt.ip(i))
 			if want := map[bool]int{true: 202, false: 429}[i < tt.want]; status != want {
 				t.Fatalf("%s: request %d: %d, want %d", tt.name, i, status, want)
