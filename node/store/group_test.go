@@ -14,27 +14,59 @@ import (
 	"agentlink/node/store/storetest"
 )
 
-// batch runs f while another transaction is open, and lets that one go on when
-// f has started everything that shall wait behind it. It says whether the other
-// had already returned when asked.
-func batch(t *testing.T, s *store.Store, first func(node.Tx) error, start func(firstIsBack func() bool)) (firstErr error) {
+// crowd starts transactions that wait behind an open one.
+type crowd struct {
+	started atomic.Int64
+	arrived chan struct{}
+	done    sync.WaitGroup
+	// firstIsBack says whether the InTx of the first transaction has returned.
+	firstIsBack atomic.Bool
+}
+
+// inTx runs a transaction in a goroutine.
+func (c *crowd) inTx(s *store.Store, f func(node.Tx) error, result func(error)) {
+	c.started.Add(1)
+	ctx := &arriving{Context: context.Background(), arrived: c.arrived}
+	c.done.Go(func() { result(s.InTx(ctx, f)) })
+}
+
+// arriving tells when InTx begins to wait, which is when it asks for Done.
+type arriving struct {
+	context.Context
+	once    sync.Once
+	arrived chan struct{}
+}
+
+func (a *arriving) Done() <-chan struct{} {
+	a.once.Do(func() { a.arrived <- struct{}{} })
+	return a.Context.Done()
+}
+
+// batch opens a transaction, calls start, and runs first in that transaction
+// once all that start began waits behind it. It returns when all have ended.
+func batch(t *testing.T, s *store.Store, first func(node.Tx) error, start func(*crowd)) (firstErr error) {
 	t.Helper()
+	c := &crowd{arrived: make(chan struct{}, 100)}
 	entered, goOn, back := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	var isBack atomic.Bool
 	go func() {
 		err := s.InTx(context.Background(), func(tx node.Tx) error {
 			close(entered)
 			<-goOn
 			return first(tx)
 		})
-		isBack.Store(true)
+		c.firstIsBack.Store(true)
 		back <- err
 	}()
 	<-entered
-	start(isBack.Load)
-	time.Sleep(100 * time.Millisecond) // what was started waits in the queue by now
+	start(c)
+	for range c.started.Load() {
+		<-c.arrived
+	}
+	time.Sleep(50 * time.Millisecond) // from asking for Done to waiting
 	close(goOn)
-	return <-back
+	firstErr = <-back
+	c.done.Wait()
+	return firstErr
 }
 
 func set(s *store.Store, name string) func(node.Tx) error {
@@ -57,30 +89,28 @@ func TestGroupCommit(t *testing.T) {
 	s := storetest.OpenSQLite(t)
 	no := errors.New("no")
 	var together, hooks atomic.Int64
-	var done sync.WaitGroup
+	hook := func() { hooks.Add(1) }
 	err := batch(t, s, func(tx node.Tx) error {
-		tx.OnCommit(func() { hooks.Add(1) })
+		tx.OnCommit(hook)
 		return set(s, "first")(tx)
-	}, func(firstIsBack func() bool) {
+	}, func(c *crowd) {
 		for i := range 9 {
-			done.Go(func() {
-				err := s.InTx(context.Background(), func(tx node.Tx) error {
-					if !firstIsBack() && hooks.Load() == 0 {
-						together.Add(1)
-					}
-					tx.OnCommit(func() { hooks.Add(1) })
-					if err := set(s, fmt.Sprint(i))(tx); err != nil || i%3 != 0 {
-						return err
-					}
-					return no
-				})
+			c.inTx(s, func(tx node.Tx) error {
+				if !c.firstIsBack.Load() && hooks.Load() == 0 {
+					together.Add(1)
+				}
+				tx.OnCommit(hook)
+				if err := set(s, fmt.Sprint(i))(tx); err != nil || i%3 != 0 {
+					return err
+				}
+				return no
+			}, func(err error) {
 				if i%3 == 0 != errors.Is(err, no) {
 					t.Errorf("transaction %d gives %v", i, err)
 				}
 			})
 		}
 	})
-	done.Wait()
 	if err != nil || together.Load() != 9 {
 		t.Errorf("the first gives %v; %d of 9 ran before it was committed, want all", err, together.Load())
 	}
@@ -98,23 +128,21 @@ func TestGroupCommit(t *testing.T) {
 func TestGroupCommitPanic(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenSQLite(t)
-	var done sync.WaitGroup
 	var recovered atomic.Value
-	err := batch(t, s, set(s, "first"), func(func() bool) {
-		done.Go(func() {
+	err := batch(t, s, set(s, "first"), func(c *crowd) {
+		c.done.Go(func() {
 			defer func() { recovered.Store(recover()) }()
 			_ = s.InTx(context.Background(), func(tx node.Tx) error {
 				_ = set(s, "panicked")(tx)
 				panic("boom")
 			})
 		})
-		done.Go(func() {
-			if err := s.InTx(context.Background(), set(s, "other")); err != nil {
+		c.inTx(s, set(s, "other"), func(err error) {
+			if err != nil {
 				t.Error(err)
 			}
 		})
 	})
-	done.Wait()
 	if err != nil || recovered.Load() != "boom" {
 		t.Errorf("the first gives %v, recovered %v", err, recovered.Load())
 	}
@@ -130,26 +158,23 @@ func TestGroupCommitFails(t *testing.T) {
 	s := storetest.OpenSQLite(t)
 	// A deferred foreign key is checked at the commit alone. The schema has none.
 	write(t, s, `CREATE TABLE trap (id INTEGER PRIMARY KEY, other INTEGER REFERENCES trap (id) DEFERRABLE INITIALLY DEFERRED) STRICT`)
-	var done sync.WaitGroup
 	var hooks, failed atomic.Int64
-	err := batch(t, s, set(s, "first"), func(func() bool) {
+	err := batch(t, s, set(s, "first"), func(c *crowd) {
 		for i := range 3 {
-			done.Go(func() {
-				err := s.InTx(context.Background(), func(tx node.Tx) error {
-					tx.OnCommit(func() { hooks.Add(1) })
-					if i > 0 {
-						return set(s, fmt.Sprint(i))(tx)
-					}
-					_, err := s.Exec(tx, `INSERT INTO trap (id, other) VALUES (1, 2)`)
-					return err
-				})
-				if node.CodeOf(err) == node.Internal && err != nil {
+			c.inTx(s, func(tx node.Tx) error {
+				tx.OnCommit(func() { hooks.Add(1) })
+				if i > 0 {
+					return set(s, fmt.Sprint(i))(tx)
+				}
+				_, err := s.Exec(tx, `INSERT INTO trap (id, other) VALUES (1, 2)`)
+				return err
+			}, func(err error) {
+				if err != nil && node.CodeOf(err) == node.Internal {
 					failed.Add(1)
 				}
 			})
 		}
 	})
-	done.Wait()
 	if node.CodeOf(err) != node.Internal || failed.Load() != 3 || hooks.Load() != 0 {
 		t.Errorf("the first gives %v; %d of 3 others failed, %d hooks ran", err, failed.Load(), hooks.Load())
 	}
@@ -164,7 +189,6 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenSQLite(t)
 	write(t, s, `CREATE TABLE big (data BLOB) STRICT`)
-	var done sync.WaitGroup
 	var kept [4]atomic.Bool
 	fill := func(tx node.Tx) error {
 		var pages int
@@ -185,18 +209,15 @@ func TestDiskFull(t *testing.T) {
 		}
 		return nil // whatever f says
 	}
-	_ = batch(t, s, set(s, "first"), func(func() bool) {
+	_ = batch(t, s, set(s, "first"), func(c *crowd) {
 		for i := range kept {
-			done.Go(func() {
-				f := set(s, fmt.Sprint(i))
-				if i == 1 {
-					f = fill
-				}
-				kept[i].Store(s.InTx(context.Background(), f) == nil)
-			})
+			f := set(s, fmt.Sprint(i))
+			if i == 1 {
+				f = fill
+			}
+			c.inTx(s, f, func(err error) { kept[i].Store(err == nil) })
 		}
 	})
-	done.Wait()
 	if kept[1].Load() {
 		t.Error("the transaction that met a full disk was committed")
 	}
@@ -220,13 +241,10 @@ func TestDiskFull(t *testing.T) {
 func TestWaitingEnds(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenSQLite(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	gaveUp := make(chan error, 1)
-	err := batch(t, s, set(s, "first"), func(func() bool) {
-		go func() { gaveUp <- s.InTx(ctx, set(s, "second")) }()
-		time.Sleep(20 * time.Millisecond)
-		cancel()
-		if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+	err := batch(t, s, set(s, "first"), func(*crowd) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if err := s.InTx(ctx, set(s, "second")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("waiting ended with %v, want the context's error", err)
 		}
 	})
@@ -242,7 +260,7 @@ func TestCloseWaits(t *testing.T) {
 		database := fresh(t)
 		s := database.Open(t)
 		closed := make(chan error, 1)
-		err := batch(t, s, set(s, "running"), func(func() bool) {
+		err := batch(t, s, set(s, "running"), func(*crowd) {
 			go func() { closed <- s.Close() }()
 		})
 		if err := errors.Join(err, <-closed); err != nil {

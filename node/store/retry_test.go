@@ -21,7 +21,7 @@ func TestBusyIsRetried(t *testing.T) {
 	database := storetest.SQLite(t)
 	s := database.Open(t)
 	var ms int
-	inTx(t, s, func(tx node.Tx) error { return s.One(tx, `PRAGMA busy_timeout = 100`, nil, &ms) })
+	inTx(t, s, func(tx node.Tx) error { return s.One(tx, `PRAGMA busy_timeout = 400`, nil, &ms) })
 	other, err := sql.Open("sqlite", strings.TrimPrefix(database.URL, "sqlite:"))
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestBusyIsRetried(t *testing.T) {
 	release := func() { _, _ = other.ExecContext(context.Background(), "ROLLBACK") }
 
 	hold()
-	time.AfterFunc(150*time.Millisecond, release) // after the first try, and before the third ends
+	time.AfterFunc(500*time.Millisecond, release) // after the first try, and before the third ends
 	if err := s.InTx(t.Context(), set(s, "a")); err != nil {
 		t.Errorf("a short wait gives %v", err)
 	}

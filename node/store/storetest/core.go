@@ -352,17 +352,32 @@ func wake(t *testing.T, s *store.Store) {
 	feed, endFeed := s.Subscribe(store.TopicFeed)
 	outbox, endOutbox := s.Subscribe(store.TopicOutbox)
 	defer endOutbox()
-	drain(feed) // a connection that just began to listen wakes everybody
+	drain(feed)
 	drain(outbox)
-	_ = s.InTx(t.Context(), func(tx node.Tx) error { return errors.Join(s.Notify(tx, store.TopicFeed), errors.New("no")) })
-	if woken(feed, 50*time.Millisecond) {
+	// Everybody is woken once when the store begins to listen to others, which may
+	// be late; therefore what must not wake is tried twice.
+	unexpected := 0
+	for range 2 {
+		_ = s.InTx(t.Context(), func(tx node.Tx) error { return errors.Join(s.Notify(tx, store.TopicFeed), errors.New("no")) })
+		if woken(feed, 50*time.Millisecond) {
+			unexpected++
+		}
+	}
+	if unexpected == 2 {
 		t.Error("woken by what was rolled back")
 	}
-	inTx(t, s, func(tx node.Tx) error {
-		return errors.Join(s.Notify(tx, store.TopicFeed), s.Notify(tx, store.TopicFeed))
-	})
-	if !woken(feed, 5*time.Second) || woken(feed, 50*time.Millisecond) || woken(outbox, 0) {
-		t.Error("want one wake of the subscriber of the topic, and none of the other")
+	unexpected = 0
+	for range 2 {
+		inTx(t, s, func(tx node.Tx) error { return errors.Join(s.Notify(tx, store.TopicFeed), s.Notify(tx, store.TopicFeed)) })
+		if !woken(feed, 5*time.Second) {
+			t.Error("the subscriber of the topic is not woken")
+		}
+		if woken(feed, 50*time.Millisecond) || woken(outbox, 0) {
+			unexpected++
+		}
+	}
+	if unexpected == 2 {
+		t.Error("woken twice, or by another topic")
 	}
 	endFeed()
 	inTx(t, s, func(tx node.Tx) error { return s.Notify(tx, store.TopicFeed) })
