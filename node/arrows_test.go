@@ -50,6 +50,7 @@ var arrows = []struct {
 	{"node/api/problem", nil},
 	{"node/api/schema", nil},
 	{"node/docs", nil},
+	{"node/requirement", nil},
 	{"migrations", nil},
 	{"rego", nil},
 
