@@ -31,7 +31,7 @@ type statement struct {
 // TestCoverageNamesRealTests: each statement has a test, and each test is there.
 func TestCoverageNamesRealTests(t *testing.T) {
 	t.Parallel()
-	for _, problem := range check(statements(t, "coverage.md"), os.ReadFile) {
+	for _, problem := range check(statements(t, "coverage.md"), testsIn) {
 		t.Error(problem)
 	}
 }
@@ -76,43 +76,45 @@ func words() []string {
 // TestCoverageFindsWhatIsMissing plants each kind of gap.
 func TestCoverageFindsWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	read := func(name string) ([]byte, error) {
-		switch filepath.ToSlash(name) {
-		case root + "/policy/a_test.go":
-			return []byte("func TestThere(t *testing.T) {\n{\"in some case\"}"), nil
-		case root + "/x/testdata/there.txtar":
-			return []byte("exec agentlink"), nil
+	read := func(place string) (string, error) {
+		switch place {
+		case "policy":
+			return "func TestThere(t *testing.T) {\n{\"in some case\"}", nil
+		case "x/testdata/there.txtar":
+			return "exec agentlink", nil
 		}
-		return nil, os.ErrNotExist
+		return "", os.ErrNotExist
 	}
 	planted := []statement{
-		{1, "fine", []string{"policy/a_test.go:TestThere", "policy/a_test.go:TestThere/in some case", "x/testdata/there.txtar", "x/testdata/there.txtar:exec agentlink"}},
+		{1, "fine", []string{"policy:TestThere", "policy:TestThere/in some case", "x/testdata/there.txtar", "x/testdata/there.txtar:exec agentlink"}},
 		{2, "bare", nil},
-		{3, "gone", []string{"policy/a_test.go:TestGone"}},
-		{4, "no case", []string{"policy/a_test.go:TestThere/other case"}},
-		{5, "no file", []string{"policy/b_test.go:TestThere"}},
+		{3, "gone", []string{"policy:TestGone"}},
+		{4, "no case", []string{"policy:TestThere/other case"}},
+		{5, "no folder", []string{"policies:TestThere"}},
 		{6, "no script", []string{"x/testdata/gone.txtar"}},
-		{7, "no test", []string{"policy/a_test.go"}},
+		{7, "no test", []string{"policy"}},
 		{8, "no step", []string{"x/testdata/there.txtar:rest 200"}},
+		{9, "only alike", []string{"policy:TestTher"}},
 	}
 	want := []string{
 		"coverage.md:2: no test for: bare",
-		"coverage.md:3: policy/a_test.go has no TestGone",
-		"coverage.md:4: policy/a_test.go has no case other case",
-		"coverage.md:5: there is no policy/b_test.go",
-		"coverage.md:6: there is no x/testdata/gone.txtar",
-		"coverage.md:7: policy/a_test.go names no test",
+		"coverage.md:3: policy has no TestGone",
+		"coverage.md:4: policy has no case other case",
+		"coverage.md:5: there are no tests in policies",
+		"coverage.md:6: there are no tests in x/testdata/gone.txtar",
+		"coverage.md:7: policy names no test",
 		"coverage.md:8: x/testdata/there.txtar has no step rest 200",
+		"coverage.md:9: policy has no TestTher",
 	}
 	if diff := cmp.Diff(want, check(planted, read)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// check lists the gaps. A test is named as file:TestName, file:TestName/case,
-// file:test_name for Rego, or as a script, with words of one of its steps behind a
-// colon.
-func check(rows []statement, read func(string) ([]byte, error)) []string {
+// check lists the gaps. A test is named as package:TestName, with /case where a
+// table has many; as package:test_name for Rego; or as a script, with words of one
+// of its steps behind a colon.
+func check(rows []statement, read func(place string) (string, error)) []string {
 	var problems []string
 	for _, row := range rows {
 		report := func(format string, args ...any) {
@@ -122,11 +124,11 @@ func check(rows []statement, read func(string) ([]byte, error)) []string {
 			report("no test for: %s", row.text)
 		}
 		for _, test := range row.tests {
-			file, name, _ := strings.Cut(test, ":")
-			content, err := read(filepath.Join(root, filepath.FromSlash(file)))
+			place, name, _ := strings.Cut(test, ":")
+			content, err := read(place)
 			if err != nil {
-				report("there is no %s", file)
-			} else if problem := missing(file, string(content), name); problem != "" {
+				report("there are no tests in %s", place)
+			} else if problem := missing(place, content, name); problem != "" {
 				report("%s", problem)
 			}
 		}
@@ -134,19 +136,40 @@ func check(rows []statement, read func(string) ([]byte, error)) []string {
 	return problems
 }
 
-func missing(file, content, test string) string {
+// testsIn reads a script, or all the tests of a package.
+func testsIn(place string) (string, error) {
+	pattern := filepath.Join(root, filepath.FromSlash(place))
+	if path.Ext(place) != ".txtar" {
+		pattern = filepath.Join(pattern, "*_test.*")
+	}
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		return "", fmt.Errorf("no file %s: %w", pattern, os.ErrNotExist)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		all.Write(content)
+	}
+	return all.String(), nil
+}
+
+func missing(place, content, test string) string {
 	name, subtest, _ := strings.Cut(test, "/")
 	switch {
-	case path.Ext(file) == ".txtar" && strings.Contains(content, test):
+	case path.Ext(place) == ".txtar" && strings.Contains(content, test):
 		return ""
-	case path.Ext(file) == ".txtar":
-		return file + " has no step " + test
+	case path.Ext(place) == ".txtar":
+		return place + " has no step " + test
 	case name == "":
-		return file + " names no test"
+		return place + " names no test"
 	case !regexp.MustCompile(`(?m)^(?:func )?` + regexp.QuoteMeta(name) + `(?:\(| if |$)`).MatchString(content):
-		return file + " has no " + name
+		return place + " has no " + name
 	case !strings.Contains(content, subtest):
-		return file + " has no case " + subtest
+		return place + " has no case " + subtest
 	}
 	return ""
 }
