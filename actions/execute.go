@@ -112,13 +112,12 @@ func verdictOf(result Result, err error) verdict {
 	return verdict{reason: reason, result: result, data: data}
 }
 
-// stoppedFor keeps an executor from claiming what only the service can know.
+// stoppedFor keeps an executor from claiming what only the service can know:
+// that it is done, or still running.
 func stoppedFor(reason Reason) Reason {
-	switch MeaningOf(reason).Event {
-	case EvFail, EvLose:
-		if _, known := meanings[reason]; known {
-			return reason
-		}
+	meaning, known := meanings[reason]
+	if !known || (meaning.Event != EvFail && meaning.Event != EvLose) {
+		return ResultUnreadable
 	}
-	return ResultUnreadable
+	return reason
 }

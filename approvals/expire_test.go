@@ -137,6 +137,29 @@ func TestExpireTask(t *testing.T) {
 	}
 }
 
+// TestWithdraw ends one open approval and leaves an ended one as it is.
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	for _, status := range []approvals.Status{approvals.Pending, approvals.Approved, approvals.Rejected, approvals.Consumed} {
+		t.Run(string(status), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a, _ := w.in(approvals.Action, status)
+			w.do(func(tx node.Tx) error { return w.Withdraw(tx, a.ID) })
+			want := status
+			if status.Open() {
+				want = approvals.Expired
+			}
+			if got := w.approval(a.ID).Status; got != want {
+				t.Errorf("status is %s, want %s", got, want)
+			}
+			if err := w.try(func(tx node.Tx) error { return w.Withdraw(tx, "none") }); problem(err) != "not_found" {
+				t.Errorf("one that is not there: %v", err)
+			}
+		})
+	}
+}
+
 // TestOneFailureKeepsNoOther: an approval that cannot be expired keeps no other.
 func TestOneFailureKeepsNoOther(t *testing.T) {
 	t.Parallel()
