@@ -1,18 +1,15 @@
 package demo
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"agentlink/approvals"
 	"agentlink/node/api/socket"
+	"agentlink/node/display"
 )
 
 // yes asks an owner a question, or answers it for them.
@@ -49,8 +46,8 @@ func (p *play) decide(ctx context.Context, h *house, id string) error {
 	for capability, reason := range a.Held {
 		p.on(h.side, "because of %s: %s", capability, strings.ReplaceAll(reason, "_", " "))
 	}
-	for _, line := range plain(a.Parameters) {
-		p.on(h.side, "%s", line)
+	for _, row := range display.Rows(a.Parameters) {
+		p.on(h.side, "· %s: %s", row.Path, display.Text(row.Value))
 	}
 	p.on(h.side, "hash %s…", a.Hash[:16])
 	approve, err := p.yes(h, "do you approve?")
@@ -69,32 +66,4 @@ func (p *play) decide(ctx context.Context, h *house, id string) error {
 		return fmt.Errorf("the approval came to %s %s", effect.Outcome, effect.Code)
 	}
 	return nil
-}
-
-// plain writes parameters in full, a line for each value, with its path.
-func plain(parameters json.RawMessage) []string {
-	decoder := json.NewDecoder(bytes.NewReader(parameters))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return []string{string(parameters)}
-	}
-	var lines []string
-	flatten("", value, &lines)
-	return lines
-}
-
-func flatten(path string, value any, lines *[]string) {
-	switch v := value.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			flatten(strings.TrimPrefix(path+"."+name, "."), v[name], lines)
-		}
-	case []any:
-		for i, one := range v {
-			flatten(fmt.Sprintf("%s.%d", path, i), one, lines)
-		}
-	default:
-		*lines = append(*lines, fmt.Sprintf("· %s: %v", path, v))
-	}
 }
