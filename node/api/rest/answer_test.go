@@ -178,7 +178,7 @@ func TestNothingOfTheOwners(t *testing.T) {
 			t.Errorf("%s: %s", secret, a.body)
 		}
 	}
-	w.behind.happen(audit.Row{Position: 20, Type: audit.GrantSet, AgentID: adaID, ActorKind: node.ActorOwner, At: start,
+	w.behind.happen(audit.Row{Position: 20, Type: audit.GrantSet, AgentID: adaID, ActorKind: node.ActorOwner, At: begin,
 		Data: []byte(`{"new":{"note":"never shown"},"via":"never shown","old":"ask"}`)})
 	events := w.ask("GET", "/v1/agent/events", "")
 	if strings.Contains(events.body, "never shown") || !strings.Contains(events.body, `"data":{"old":"ask"}`) {

@@ -50,22 +50,29 @@ func one[Req, Resp any](h *handlers, path, summary string, call func(node.Tx, ap
 	return r
 }
 
-func post[Req, Resp any](h *handlers, path, summary string, statuses []int, call func(node.Tx, api.Caller, Req) (api.Reply[Resp], error), codes ...node.Code) route {
+func post[Req, Resp any](path, summary string, statuses []int, op api.Op, codes []node.Code) route {
 	return route{
-		method: http.MethodPost, path: prefix + path, summary: summary, op: api.Write(h.door, call), keyed: true,
+		method: http.MethodPost, path: prefix + path, summary: summary, op: op, keyed: true,
 		request: reflect.TypeFor[Req](), answer: reflect.TypeFor[Resp](), statuses: statuses, codes: append(codes, node.Conflict),
 	}
+}
+
+func write[Req, Resp any](h *handlers, path, summary string, statuses []int, call func(node.Tx, api.Caller, Req) (api.Reply[Resp], error), codes ...node.Code) route {
+	return post[Req, Resp](path, summary, statuses, api.Write(h.door, call), codes)
+}
+
+func writePrepared[Req, Prep, Resp any](h *handlers, path, summary string, statuses []int, prepare func(context.Context, api.Caller, Req) (Prep, error),
+	call func(node.Tx, api.Caller, Req, Prep) (api.Reply[Resp], error), codes ...node.Code) route {
+	return post[Req, Resp](path, summary, statuses, api.WritePrepared(h.door, prepare, call), codes)
+}
+
+func start[Req, Resp any](h *handlers, path, summary string, statuses []int, call func(context.Context, api.Caller, string, Req) (api.Reply[Resp], error), codes ...node.Code) route {
+	return post[Req, Resp](path, summary, statuses, api.Run(h.door, call), codes)
 }
 
 // routes is the whole API.
 func (h *handlers) routes() []route {
 	sentOrHeld := []int{api.Created, api.Accepted}
-	connect := post(h, "/connections", "Ask to connect with an agent of another node.", sentOrHeld,
-		func(node.Tx, api.Caller, connectRequest) (api.Reply[sent], error) { return api.Reply[sent]{}, nil }, node.PolicyDenied, node.RateLimited)
-	connect.op = api.WritePrepared(h.door, h.prepareConnect, h.connect)
-	start := post(h, "/actions", "Run an action, with an approval or under an allow grant.", sentOrHeld,
-		func(node.Tx, api.Caller, startRequest) (api.Reply[run], error) { return api.Reply[run]{}, nil }, node.PolicyDenied, node.NotFound, node.RateLimited)
-	start.op = api.Run(h.door, h.start)
 	events := list(h, "/events", "What happened since a cursor, oldest first; as a stream where text/event-stream is accepted.", h.events, node.RateLimited)
 	events.op, events.waits, events.stream = api.ReadNews(h.door, h.events, anyEvent), true, api.Stream(h.door, h.eventSource())
 
@@ -73,19 +80,19 @@ func (h *handlers) routes() []route {
 		one(h, "/me", "The agent as the node knows it.", h.me),
 		list(h, "/capabilities", "What would be answered, for each capability, and the grant that decides.", h.capabilities, node.NotFound),
 		list(h, "/connections", "Contacts.", h.connections),
-		connect,
+		writePrepared(h, "/connections", "Ask to connect with an agent of another node.", sentOrHeld, h.prepareConnect, h.connect, node.PolicyDenied, node.RateLimited),
 		one(h, "/connections/{id}", "One contact.", h.connection, node.NotFound),
 		list(h, "/messages", "Chat messages.", h.messages, node.NotFound),
-		post(h, "/messages", "Send a chat message.", sentOrHeld, h.sendMessage, node.PolicyDenied, node.NotFound, node.RateLimited),
+		write(h, "/messages", "Send a chat message.", sentOrHeld, h.sendMessage, node.PolicyDenied, node.NotFound, node.RateLimited),
 		list(h, "/tasks", "Tasks.", h.tasks, node.NotFound),
-		post(h, "/tasks", "Start a task with a contact.", sentOrHeld, h.startTask, node.PolicyDenied, node.NotFound, node.RateLimited),
+		write(h, "/tasks", "Start a task with a contact.", sentOrHeld, h.startTask, node.PolicyDenied, node.NotFound, node.RateLimited),
 		one(h, "/tasks/{uid}", "One task: this node's copy.", h.task, node.NotFound),
-		post(h, "/tasks/{uid}/proposals", "Propose the next version of the terms.", sentOrHeld, h.propose, node.PolicyDenied, node.NotFound, node.RateLimited),
-		post(h, "/tasks/{uid}/responses", "Accept or reject the latest proposal.", sentOrHeld, h.respond, node.PolicyDenied, node.NotFound, node.RateLimited),
-		post(h, "/tasks/{uid}/cancel", "Cancel an unfinished task.", sentOrHeld, h.cancel, node.PolicyDenied, node.NotFound, node.RateLimited),
-		post(h, "/approvals", "Ask the owner to approve an action.", []int{api.Created}, h.ask, node.PolicyDenied, node.NotFound, node.RateLimited),
+		write(h, "/tasks/{uid}/proposals", "Propose the next version of the terms.", sentOrHeld, h.propose, node.PolicyDenied, node.NotFound, node.RateLimited),
+		write(h, "/tasks/{uid}/responses", "Accept or reject the latest proposal.", sentOrHeld, h.respond, node.PolicyDenied, node.NotFound, node.RateLimited),
+		write(h, "/tasks/{uid}/cancel", "Cancel an unfinished task.", sentOrHeld, h.cancel, node.PolicyDenied, node.NotFound, node.RateLimited),
+		write(h, "/approvals", "Ask the owner to approve an action.", []int{api.Created}, h.ask, node.PolicyDenied, node.NotFound, node.RateLimited),
 		one(h, "/approvals/{id}", "One approval.", h.approval, node.NotFound),
-		start,
+		start(h, "/actions", "Run an action, with an approval or under an allow grant.", sentOrHeld, h.start, node.PolicyDenied, node.NotFound, node.RateLimited),
 		one(h, "/actions/{runId}", "One run of an action.", h.run, node.NotFound),
 		events,
 		{method: http.MethodPost, path: tokenPath, summary: "An access token for an agent's key.", op: h.door.Guard(h.token), open: true,

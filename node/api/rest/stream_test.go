@@ -97,9 +97,9 @@ func TestStream(t *testing.T) {
 	if kind != string(audit.TaskProposed) {
 		t.Error(kind)
 	}
-	w.behind.happen(audit.Row{Position: 11, Type: audit.TaskCancelled, AgentID: adaID, ActorKind: node.ActorPeer, Data: []byte("{}"), At: start})
-	w.behind.happen(audit.Row{Position: 12, Type: audit.TaskCancelled, AgentID: bobID, ActorKind: node.ActorPeer, Data: []byte("{}"), At: start})
-	w.behind.happen(audit.Row{Position: 13, Type: audit.TaskVoided, AgentID: adaID, ActorKind: node.ActorPeer, Data: []byte("{}"), At: start})
+	w.behind.happen(audit.Row{Position: 11, Type: audit.TaskCancelled, AgentID: adaID, ActorKind: node.ActorPeer, Data: []byte("{}"), At: begin})
+	w.behind.happen(audit.Row{Position: 12, Type: audit.TaskCancelled, AgentID: bobID, ActorKind: node.ActorPeer, Data: []byte("{}"), At: begin})
+	w.behind.happen(audit.Row{Position: 13, Type: audit.TaskVoided, AgentID: adaID, ActorKind: node.ActorPeer, Data: []byte("{}"), At: begin})
 	w.db.wake()
 	third, kind, _, _ := s.next()
 	if kind != string(audit.TaskCancelled) {

@@ -207,7 +207,7 @@ func TestWaitForEvents(t *testing.T) {
 		t.Errorf("%d %s", none.status, none.body)
 	}
 	done := w.waiting(t.Context(), "/v1/agent/events?wait=60&after="+cursor, "")
-	w.behind.happen(audit.Row{Position: 9, Type: audit.TaskAgreed, AgentID: adaID, ActorKind: node.ActorPeer, Data: []byte("{}"), At: start})
+	w.behind.happen(audit.Row{Position: 9, Type: audit.TaskAgreed, AgentID: adaID, ActorKind: node.ActorPeer, Data: []byte("{}"), At: begin})
 	w.db.wake()
 	if a := <-done; a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)

@@ -40,7 +40,7 @@ const (
 	digest       = "6a2f0c1de7f1b9b4a5e6c7d8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c"
 )
 
-var start = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
+var begin = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
 // world is a door with everything behind it in memory.
 type world struct {
@@ -60,7 +60,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	w := &world{t: t, clock: node.NewFakeClock(start), tokens: token.NewTokens(token.NewSigner(key), "http://localhost:7410"), logged: &logs{}}
+	w := &world{t: t, clock: node.NewFakeClock(begin), tokens: token.NewTokens(token.NewSigner(key), "http://localhost:7410"), logged: &logs{}}
 	w.db = &memory{clock: w.clock, kept: map[string]kept{}, wakes: map[chan struct{}]bool{}}
 	w.behind = newBehind(w.clock)
 	w.parts = newHandlers(Config{
