@@ -368,7 +368,9 @@ func wake(t *testing.T, s *store.Store) {
 	}
 	unexpected = 0
 	for range 2 {
-		inTx(t, s, func(tx node.Tx) error { return errors.Join(s.Notify(tx, store.TopicFeed), s.Notify(tx, store.TopicFeed)) })
+		inTx(t, s, func(tx node.Tx) error {
+			return errors.Join(s.Notify(tx, store.TopicFeed), s.Notify(tx, store.TopicFeed))
+		})
 		if !woken(feed, 5*time.Second) {
 			t.Error("the subscriber of the topic is not woken")
 		}
