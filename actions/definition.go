@@ -11,9 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"agentlink/node"
+	"agentlink/coordination"
 )
 
 //go:embed schema/*.json
@@ -31,7 +29,7 @@ type Definition struct {
 	// Parameters is the JSON Schema; unknown parameters are refused.
 	Parameters json.RawMessage `json:"parameters"`
 
-	schema *jsonschema.Schema
+	schema *coordination.Schema
 	days   map[string]bool // the parameters that are days
 }
 
@@ -86,19 +84,8 @@ func loadDefinition(data []byte) (Definition, error) {
 	if err := decoder.Decode(&d); err != nil {
 		return d, err
 	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(d.Parameters))
-	if err != nil {
-		return d, err
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat()
-	for name, layout := range layouts {
-		compiler.RegisterFormat(&jsonschema.Format{Name: name, Validate: written(layout)})
-	}
-	if err := compiler.AddResource(d.Name, document); err != nil {
-		return d, err
-	}
-	if d.schema, err = compiler.Compile(d.Name); err != nil {
+	var err error
+	if d.schema, err = coordination.CompileSchema(d.Name, d.Parameters); err != nil {
 		return d, err
 	}
 	d.days, err = daysOf(d.Parameters)
@@ -120,45 +107,10 @@ func daysOf(schema json.RawMessage) (map[string]bool, error) {
 	return days, err
 }
 
-// layouts are the formats of text that a schema here can ask for: real days, and
-// times of day with two digits each.
-var layouts = map[string]string{"calendar-date": time.DateOnly, "clock-time": "15:04"}
-
-func written(layout string) func(any) error {
-	return func(value any) error {
-		text, ok := value.(string)
-		if !ok {
-			return nil
-		}
-		if at, err := time.Parse(layout, text); err != nil || at.Format(layout) != text {
-			return fmt.Errorf("is not written as %s", layout)
-		}
-		return nil
-	}
-}
-
 // Check validates parameters and gives them as values and in canonical form.
 // Code: bad_request, naming each refused parameter and showing none.
 func (d Definition) Check(raw json.RawMessage) (map[string]any, json.RawMessage, error) {
-	if len(raw) == 0 {
-		return nil, nil, node.BadFields(node.Field{Field: "parameters", Problem: "is required"})
-	}
-	var values map[string]any
-	if err := node.Decode(raw, &values); err != nil {
-		return nil, nil, err
-	}
-	if values == nil {
-		return nil, nil, node.BadFields(node.Field{Field: "parameters", Problem: "must be an object"})
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, nil, node.Errorf(node.BadRequest, "The parameters are not valid JSON.")
-	}
-	if err := d.schema.Validate(document); err != nil {
-		return nil, nil, node.SchemaProblem(err, "parameters")
-	}
-	canonical, err := node.Canonical(raw)
-	return values, canonical, node.Wrap(err, "canonicalise parameters")
+	return d.schema.Check(raw, "parameters")
 }
 
 var placeholder = regexp.MustCompile(`\{([a-zA-Z]+)\}`)

@@ -8,12 +8,7 @@ import (
 	"path"
 	"sort"
 	"strings"
-	"time"
-	_ "time/tzdata" // time zones are valid or not whatever machine the node runs on
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"agentlink/node"
 	"agentlink/policy"
 )
 
@@ -42,7 +37,7 @@ type TaskType struct {
 	ExecutingRole Role              `json:"executingRole"`
 	Labels        map[string]string `json:"labels"`
 
-	schema *jsonschema.Schema
+	schema *Schema
 }
 
 var taskTypes = mustLoadTypes()
@@ -90,70 +85,16 @@ func loadType(data []byte) (TaskType, error) {
 	if err := decoder.Decode(&t); err != nil {
 		return t, err
 	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(t.Fields))
-	if err != nil {
-		return t, err
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat()
-	for name, valid := range formats {
-		compiler.RegisterFormat(&jsonschema.Format{Name: name, Validate: asFormat(name, valid)})
-	}
-	if err := compiler.AddResource(t.Name, document); err != nil {
-		return t, err
-	}
-	t.schema, err = compiler.Compile(t.Name)
+	var err error
+	t.schema, err = CompileSchema(t.Name, t.Fields)
 	return t, err
-}
-
-// formats are what a JSON Schema of ours can ask of a string.
-var formats = map[string]func(string) bool{
-	"calendar-date": func(text string) bool { return parses("2006-01-02", text) },
-	"clock-time":    func(text string) bool { return parses("15:04", text) },
-	"time-zone":     validZone,
-}
-
-func parses(layout, text string) bool {
-	at, err := time.Parse(layout, text)
-	return err == nil && at.Format(layout) == text
-}
-
-func validZone(text string) bool {
-	if text == "" || text == "Local" {
-		return false
-	}
-	_, err := time.LoadLocation(text)
-	return err == nil
-}
-
-func asFormat(name string, valid func(string) bool) func(any) error {
-	return func(value any) error {
-		if text, ok := value.(string); ok && !valid(text) {
-			return fmt.Errorf("is not a valid %s", name)
-		}
-		return nil
-	}
 }
 
 // CheckFields validates the fields of a proposal and gives them in canonical
 // form. Code: bad_request, naming each refused field.
 func (t TaskType) CheckFields(raw json.RawMessage) (json.RawMessage, error) {
-	var fields map[string]any
-	if err := node.Decode(raw, &fields); err != nil {
-		return nil, err
-	}
-	if fields == nil {
-		return nil, node.BadFields(node.Field{Field: "fields", Problem: "must be an object"})
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, node.Errorf(node.BadRequest, "The fields are not valid JSON.")
-	}
-	if err := t.schema.Validate(value); err != nil {
-		return nil, node.SchemaProblem(err, "fields")
-	}
-	canonical, err := node.Canonical(raw)
-	return canonical, node.Wrap(err, "canonicalise fields")
+	_, canonical, err := t.schema.Check(raw, "fields")
+	return canonical, err
 }
 
 // Needs lists the disclosure capabilities that these fields need, each once, in
