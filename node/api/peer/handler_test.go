@@ -88,7 +88,7 @@ func TestTheDoor(t *testing.T) {
 		{"a stranger", "POST", wire.InboxPath, nil, bytes.NewReader(w.request(t, newParty(t), nil)), 202, ""},
 		{"noise", "POST", wire.InboxPath, nil, strings.NewReader("noise"), 400, "application/json"},
 		{"a bomb", "POST", wire.InboxPath, http.Header{"Content-Encoding": {"gzip"}}, bytes.NewReader(bomb(t)), 400, "application/json"},
-		{"identity is an encoding too", "POST", wire.InboxPath, http.Header{"Content-Encoding": {"identity"}}, strings.NewReader("x"), 400, "application/json"},
+		{"identity is an encoding too", "POST", wire.InboxPath, http.Header{"Content-Encoding": {"identity"}}, bytes.NewReader(w.envelope(t, w.peer, wire.Message, nil)), 400, "application/json"},
 		{"too large", "POST", wire.InboxPath, nil, strings.NewReader(large), 413, "application/json"},
 		{"too large, in chunks", "POST", wire.InboxPath, nil, io.MultiReader(strings.NewReader(large)), 413, "application/json"},
 		{"reading the inbox", "GET", wire.InboxPath, nil, nil, 405, "text/plain; charset=utf-8"},

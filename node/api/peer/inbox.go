@@ -160,21 +160,20 @@ func signedBy(peer coordination.Peer, compact []byte) bool {
 }
 
 // known takes a message whose signature is the pinned one. The stored answer
-// comes before the question whether it is too late: what was applied stays
+// comes before the question whether it is timely: what was applied stays
 // applied, and its sender should learn so.
 func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 	peer := a.connection.Peer
 	if _, over := i.rejected.Over(peer.Fingerprint, i.Clock.Now()); over {
 		return nil, errSlowDown
 	}
-	timeliness := a.envelope.Timeliness(i.Clock.Now())
-	if !i.ours(a.envelope) || a.envelope.V != max(peer.Version, 1) || timeliness == wire.TooNew || timeliness == wire.TooLong {
+	if !i.ours(a.envelope) || a.envelope.V != max(peer.Version, 1) {
 		return nil, i.reject(peer, errNotValid)
 	}
 	if a.answer != nil {
 		return a.answer, nil
 	}
-	if timeliness != wire.Timely {
+	if a.envelope.Timeliness(i.Clock.Now()) != wire.Timely {
 		return nil, i.reject(peer, errNotValid)
 	}
 	inner, err := i.open(a.envelope)

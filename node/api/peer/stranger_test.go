@@ -142,7 +142,12 @@ func TestWhatItsNodeDidNotSignIsDropped(t *testing.T) {
 	stranger, forger := newParty(t), newParty(t)
 	card := stranger.peer("stranger.example")
 	for name, compact := range map[string]func(w *world) []byte{
-		"signed by another key": func(w *world) []byte { return w.request(t, forger, nil) },
+		"another node's request": func(w *world) []byte { return w.request(t, forger, nil) },
+		"signed by another key": func(w *world) []byte {
+			e := w.claims(wire.ConnectionRequest)
+			e.Iss = eve
+			return w.sealed(t, forger, e, innerOf(e, content(wire.ConnectionRequest, card)))
+		},
 		"the forger's recipient": func(w *world) []byte {
 			e := w.claims(wire.ConnectionRequest)
 			e.Iss = eve
@@ -231,6 +236,27 @@ func TestAnotherKeyAtAKnownAddress(t *testing.T) {
 		if code, _ := w.post(t, compact); code != 202 || len(w.state.strangers) != 1 || !w.only(t).Settled {
 			t.Errorf("%s: asking again: %d", status, code)
 		}
+	}
+}
+
+// TestTwoRequestsAtOnce: the second is met when the first has made a connection.
+func TestTwoRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	w, stranger := newWorld(t), newParty(t)
+	card := stranger.peer("stranger.example")
+	second := w.request(t, stranger, nil)
+	w.post(t, w.request(t, stranger, nil))
+	w.post(t, second)
+	for _, waiting := range w.sorted() {
+		if err := w.inbox.Introduce(t.Context(), waiting, card); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.receivedCount() != 1 || len(w.state.keyChanged) != 0 || w.strangersCount() != 0 {
+		t.Errorf("received %d, marked %v, %d rows", w.receivedCount(), w.state.keyChanged, w.strangersCount())
+	}
+	if status, ack := w.post(t, second); status != 200 || ack.Status != wire.Applied {
+		t.Errorf("the second, asked again: %d %+v", status, ack)
 	}
 }
 
