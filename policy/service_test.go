@@ -135,7 +135,7 @@ func wantFields(t *testing.T, err *node.Error, names ...string) {
 func TestCreateAgent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	agent, key := b.agent(t, "ada.helper", "")
+	agent, key := b.agent(t, "ada.scout", "")
 	if agent.Mode != policy.Assisted {
 		t.Errorf("an agent without a mode is %s, want assisted", agent.Mode)
 	}
@@ -149,7 +149,7 @@ func TestCreateAgent(t *testing.T) {
 	if len(rows) != 1 || rows[0].AgentID != agent.ID || rows[0].ActorKind != node.ActorOwner || rows[0].Via != owner.Via {
 		t.Fatalf("the audit log has %+v", rows)
 	}
-	if diff := cmp.Diff(map[string]any{"handle": "ada.helper", "mode": "assisted"}, data(t, rows[0])); diff != "" {
+	if diff := cmp.Diff(map[string]any{"handle": "ada.scout", "mode": "assisted"}, data(t, rows[0])); diff != "" {
 		t.Error(diff)
 	}
 	if strings.Contains(fmt.Sprint(agent), key) || strings.Contains(string(rows[0].Data), key) {

@@ -18,6 +18,7 @@ import data.agentlink.precedence
 answers := {want.capability: [data.outcomes[reason], reason, grant] |
 	facts.complete
 	some want in input.wanted
+	want.patterns[0] == want.capability
 	[reason, grant] := verdict(want, kinds.of(want.capability))
 }
 
@@ -26,25 +27,26 @@ verdict(want, kind) := ["agent_disabled", ""] if input.agent.status == "disabled
 
 else := ["unknown_capability", ""] if kind == "other"
 
-else := ["connection_not_active", ""] if not kinds.reachable[kind]
-
 else := [narrowing.narrowed(cell, kind, want), grant.id] if {
 	input.agent.status == "active"
+	kind in kinds.reachable
 	grant := precedence.winner(want.patterns)
-	cell := row(kind)[standing(grant)]
+	cell := rows[kind][standing(grant)]
 }
 
-# METADATA
-# title: The row of the table
-# description: What the owner approved, or what was queued before, is asked only for denies.
-row(kind) := data.table[kind][input.agent.mode] if input.denyOnly == false
+else := ["connection_not_active", ""] if not kind in kinds.reachable
 
-else := data.deny_only if input.denyOnly == true
+# METADATA
+# title: The rows of the table
+# description: What the owner approved, or what was queued before, is asked only for denies.
+rows := data.table[input.agent.mode] if input.denyOnly == false
+
+else := data.table.deny_only if input.denyOnly == true
 
 # METADATA
 # title: The column of the table
-standing(grant) := grant.mode if grant.mode in {"deny", "ask", "none"}
+standing(grant) := grant.mode if grant.mode != "allow"
 
 else := "allow" if constraints.met(grant)
 
-else := "unmatched" if grant.mode == "allow"
+else := "unmatched"

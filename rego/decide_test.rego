@@ -107,13 +107,24 @@ test_no_answer_without_the_facts if {
 	}
 }
 
+test_no_answer_for_half_a_wish if {
+	halves := [{}, {"capability": "message.send"}, {"capability": "message.send", "patterns": []}, {"capability": "message.send", "patterns": ["task.*"]}]
+	every half in halves {
+		answers := decide.answers with input as object.union(fixture.facts, {"wanted": [fixture.proposal, half]})
+		object.keys(answers) == {"task.propose"}
+	}
+	structured := {"structuredOnly": true, "wanted": [object.remove(fixture.message, ["freeText"])]}
+	answers := decide.answers with input as object.union(fixture.facts, structured)
+	answers == {}
+}
+
 # The table has a cell for each kind, mode and standing, and each of its reasons
 # an outcome.
 test_the_table_is_whole if {
 	every kind in ["message", "disclosure", "connection", "connection_to_revoked", "connection_to_rejected", "action"] {
 		every mode in ["manual", "assisted", "autonomous"] {
 			every standing in ["deny", "ask", "allow", "unmatched", "none"] {
-				data.outcomes[data.table[kind][mode][standing]] in {"refuse", "hold", "allow"}
+				data.outcomes[data.table[mode][kind][standing]] in {"refuse", "hold", "allow"}
 			}
 		}
 	}

@@ -25,9 +25,3 @@ test_closed_lists if {
 	}
 	not facts.complete with input as object.union(whole, {"assume": "maybe"})
 }
-
-test_each_wanted_capability_is_whole if {
-	every wrong in [{}, {"capability": "a", "patterns": ["b"], "freeText": false}, {"capability": "a", "patterns": [], "freeText": false}, {"capability": "a", "patterns": ["a"]}] {
-		not facts.complete with input as object.union(whole, {"wanted": [fixture.message, wrong]})
-	}
-}

@@ -8,15 +8,9 @@ package agentlink.kinds
 
 # METADATA
 # title: The row of a capability
-of(capability) := "message" if capability in {
-	"message.send",
-	"task.create",
-	"task.propose",
-	"task.respond",
-	"task.cancel",
-}
+of(capability) := kind if kind := data.kinds[capability]
 
-else := connection if capability == "connection.request"
+else := connecting if capability == "connection.request"
 
 else := "disclosure" if named(capability, `^disclose\.[a-z0-9_-]+$`)
 
@@ -24,14 +18,13 @@ else := "action" if named(capability, `^action(\.[a-z0-9_-]+)+$`)
 
 else := "other"
 
-connection := "connection_to_revoked" if input.connection == "revoked"
+connecting := "connection_to_revoked" if input.connection == "revoked"
 
 else := "connection_to_rejected" if input.connection == "rejected"
 
 else := "connection"
 
-# The owner may name disclosures and actions of their own. Built-in names have
-# the same form.
+# The owner may name disclosures and actions of their own.
 named(capability, form) if {
 	count(capability) <= 128
 	regex.match(form, capability)
@@ -40,14 +33,8 @@ named(capability, form) if {
 # METADATA
 # title: Kinds that can be answered as the connection stands
 # description: Messages, task writes and disclosures need an active connection.
-reachable["message"] if input.connection == "active"
+reachable := {"message", "disclosure", "connection", "connection_to_revoked", "connection_to_rejected", "action"} if {
+	input.connection == "active"
+}
 
-reachable["disclosure"] if input.connection == "active"
-
-reachable["connection"] := true
-
-reachable["connection_to_revoked"] := true
-
-reachable["connection_to_rejected"] := true
-
-reachable["action"] := true
+else := {"connection", "connection_to_revoked", "connection_to_rejected", "action"}

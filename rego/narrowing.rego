@@ -7,7 +7,9 @@ package agentlink.narrowing
 
 # METADATA
 # title: The reason that remains
-narrowed(reason, kind, want) := reason if data.outcomes[reason] != "allow"
+narrowed(reason, kind, want) := reason if nothing_narrows
+
+else := reason if data.outcomes[reason] != "allow"
 
 else := reason if input.denyOnly == true
 
@@ -26,6 +28,12 @@ else := "contact_denies_action" if {
 else := "structured_only" if {
 	input.structuredOnly == true
 	want.freeText == true
+}
+
+# Most requests: to a contact, where free text may pass.
+nothing_narrows if {
+	input.contact != ""
+	input.structuredOnly == false
 }
 
 # An action that names no task has no contact. Leaving the task out must not

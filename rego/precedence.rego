@@ -8,14 +8,11 @@ package agentlink.precedence
 
 # METADATA
 # title: The grant that wins, or one of mode "none"
-winner(patterns) := strictest(found[0]) if {
-	found := [by_mode |
-		some pattern in patterns
-		some place in places
-		by_mode := place[pattern]
-	]
-	count(found) > 0
-}
+winner(patterns) := strictest(found[0]) if found := [by_mode |
+	some pattern in patterns
+	some place in places
+	by_mode := place[pattern]
+]
 
 else := {"id": "", "capability": "", "mode": "none", "constraints": {}}
 
