@@ -31,7 +31,7 @@ const (
 func (l loop) run(ctx context.Context, clock node.Clock, log *slog.Logger) {
 	backOff := time.Duration(0)
 	for ctx.Err() == nil {
-		pause := l.every
+		var pause time.Duration
 		switch err := l.drain(ctx); {
 		case ctx.Err() != nil:
 			return

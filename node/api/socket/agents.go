@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"context"
 	"time"
 
 	"agentlink/node"
@@ -24,7 +25,7 @@ type Agent struct {
 const (
 	AgentCreate = "agent.create" // CreateAgent → Agent with Key
 	AgentList   = "agent.list"   // {} → []Agent
-	AgentMode   = "agent.mode"   // ChangeMode → Agent
+	AgentMode   = "agent.mode"   // ChangeMode → ModeChange
 	AgentStatus = "agent.status" // ChangeStatus → Agent
 	AgentKey    = "agent.key"    // AgentRef → Agent with Key
 )
@@ -43,8 +44,17 @@ type AgentRef struct {
 
 // ChangeMode sets an agent's mode.
 type ChangeMode struct {
-	Agent string      `json:"agent,omitempty"`
-	Mode  policy.Mode `json:"mode"`
+	Agent  string      `json:"agent,omitempty"`
+	Mode   policy.Mode `json:"mode"`
+	DryRun bool        `json:"dryRun,omitempty"`
+}
+
+// ModeChange is an agent in its new mode. Of a dry run nothing stays, and Turned
+// tells which of the latest decisions would have been others.
+type ModeChange struct {
+	Agent  Agent    `json:"agent"`
+	DryRun bool     `json:"dryRun,omitempty"`
+	Turned []Turned `json:"turned,omitempty"`
 }
 
 // ChangeStatus enables or disables an agent.
@@ -66,15 +76,7 @@ func (s *Server) agentCommands() {
 		}
 		return views, err
 	})
-	decides(s, AgentMode, func(tx node.Tx, actor node.Actor, r ChangeMode) (Agent, error) {
-		agent, err := s.agent(tx, r.Agent)
-		if err != nil {
-			return Agent{}, err
-		}
-		actor.AgentID = agent.ID
-		agent, err = s.Policy.SetMode(tx, actor, agent.ID, r.Mode)
-		return s.agentView(agent, ""), err
-	})
+	acts(s, AgentMode, s.changeMode)
 	decides(s, AgentStatus, func(tx node.Tx, actor node.Actor, r ChangeStatus) (Agent, error) {
 		agent, err := s.agent(tx, r.Agent)
 		if err != nil {
@@ -93,6 +95,24 @@ func (s *Server) agentCommands() {
 		agent, key, err := s.Policy.ReplaceKey(tx, actor, agent.ID)
 		return s.agentView(agent, key), err
 	})
+}
+
+func (s *Server) changeMode(ctx context.Context, r ChangeMode) (ModeChange, error) {
+	change := ModeChange{DryRun: r.DryRun}
+	err := s.tryOut(ctx, r.DryRun, func(tx node.Tx, actor node.Actor) error {
+		agent, err := s.agent(tx, r.Agent)
+		if err != nil {
+			return err
+		}
+		actor.AgentID = agent.ID
+		change.Turned, err = s.turned(tx, agent, r.DryRun, func() (err error) {
+			agent, err = s.Policy.SetMode(tx, actor, agent.ID, r.Mode)
+			return err
+		})
+		change.Agent = s.agentView(agent, "")
+		return err
+	})
+	return change, err
 }
 
 func (s *Server) agentView(agent policy.Agent, key string) Agent {

@@ -18,7 +18,7 @@ import (
 var (
 	reading = []string{
 		socket.AgentList, socket.ApprovalList, socket.ApprovalShow, socket.AuditTail, socket.AuditVerify, socket.ConnectionList,
-		socket.ConnectionShow, socket.GrantExplain, socket.GrantList, socket.MessageList, socket.NodeStatus, socket.ReceiptExport,
+		socket.ConnectionShow, socket.GrantDecision, socket.GrantExplain, socket.GrantList, socket.MessageList, socket.NodeStatus, socket.ReceiptExport,
 		socket.TaskList, socket.TaskShow,
 	}
 	deciding = []string{

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"context"
 	"time"
 
 	"agentlink/coordination"
@@ -22,10 +23,11 @@ type Grant struct {
 
 // The commands about grants.
 const (
-	GrantSet     = "grant.set"     // SetGrant → GrantChange
-	GrantList    = "grant.list"    // ListGrants → []Grant
-	GrantRemove  = "grant.remove"  // ByID → GrantChange
-	GrantExplain = "grant.explain" // ExplainGrants → []policy.Answer
+	GrantSet      = "grant.set"      // SetGrant → GrantChange
+	GrantList     = "grant.list"     // ListGrants → []Grant
+	GrantRemove   = "grant.remove"   // RemoveGrant → GrantChange
+	GrantExplain  = "grant.explain"  // ExplainGrants → []policy.Answer
+	GrantDecision = "grant.decision" // ByID → Decision
 )
 
 // SetGrant describes a grant to set. Constraints nil keeps those that are there.
@@ -36,13 +38,23 @@ type SetGrant struct {
 	Mode        policy.GrantMode    `json:"mode"`
 	Constraints *policy.Constraints `json:"constraints,omitempty"`
 	ExpiresAt   time.Time           `json:"expiresAt,omitzero"`
+	DryRun      bool                `json:"dryRun,omitempty"`
+}
+
+// RemoveGrant names a grant to remove, by its full or shortened id.
+type RemoveGrant struct {
+	ID     string `json:"id"`
+	DryRun bool   `json:"dryRun,omitempty"`
 }
 
 // GrantChange is a changed grant, with the answer that now holds for each
-// capability it touches.
+// capability it touches. Of a dry run nothing stays, and Turned tells which of
+// the latest decisions would have been others.
 type GrantChange struct {
 	Grant     Grant           `json:"grant"`
 	Effective []policy.Answer `json:"effective"`
+	DryRun    bool            `json:"dryRun,omitempty"`
+	Turned    []Turned        `json:"turned,omitempty"`
 }
 
 // ListGrants narrows a list of grants: to an agent, and to one contact.
@@ -51,11 +63,12 @@ type ListGrants struct {
 	Contact string `json:"contact,omitempty"`
 }
 
-// ExplainGrants asks what holds for an agent towards a contact; "" asks about
-// requests that concern no contact.
+// ExplainGrants asks what holds for an agent towards a contact; "" stands for
+// one that is connected and has no grants of its own. Capability "" asks for all.
 type ExplainGrants struct {
-	Agent   string `json:"agent,omitempty"`
-	Contact string `json:"contact,omitempty"`
+	Agent      string `json:"agent,omitempty"`
+	Contact    string `json:"contact,omitempty"`
+	Capability string `json:"capability,omitempty"`
 }
 
 // ByID names a thing by its id, or by eight or more characters of its
@@ -65,41 +78,70 @@ type ByID struct {
 }
 
 func (s *Server) grantCommands() {
-	decides(s, GrantSet, s.setGrant)
-	decides(s, GrantRemove, s.removeGrant)
+	acts(s, GrantSet, s.setGrant)
+	acts(s, GrantRemove, s.removeGrant)
+	reads(s, GrantDecision, s.decision)
 	reads(s, GrantList, s.listGrants)
 	reads(s, GrantExplain, s.explain)
 }
 
-func (s *Server) setGrant(tx node.Tx, actor node.Actor, r SetGrant) (GrantChange, error) {
-	agent, err := s.agent(tx, r.Agent)
-	if err != nil {
-		return GrantChange{}, err
-	}
-	actor.AgentID = agent.ID
-	grant, err := s.Policy.SetGrant(tx, actor, policy.NewGrant{
-		AgentID: agent.ID, Contact: r.Contact, Capability: r.Capability, Mode: r.Mode,
-		Constraints: r.Constraints, ExpiresAt: r.ExpiresAt,
+func (s *Server) setGrant(ctx context.Context, r SetGrant) (GrantChange, error) {
+	return s.changeGrant(ctx, r.DryRun, func(tx node.Tx, actor node.Actor) (changedGrant, error) {
+		agent, err := s.agent(tx, r.Agent)
+		if err != nil {
+			return changedGrant{}, err
+		}
+		actor.AgentID = agent.ID
+		return changedGrant{agent: agent, change: func() (policy.Grant, error) {
+			return s.Policy.SetGrant(tx, actor, policy.NewGrant{
+				AgentID: agent.ID, Contact: r.Contact, Capability: r.Capability, Mode: r.Mode,
+				Constraints: r.Constraints, ExpiresAt: r.ExpiresAt,
+			})
+		}}, nil
 	})
-	if err != nil {
-		return GrantChange{}, err
-	}
-	effective, err := s.Policy.Effective(tx, agent.ID, grant.Contact, grant.Capability)
-	return GrantChange{Grant: grantView(grant, agent.Handle), Effective: effective}, err
 }
 
-func (s *Server) removeGrant(tx node.Tx, actor node.Actor, r ByID) (GrantChange, error) {
-	id, agent, err := s.grantID(tx, r.ID)
-	if err != nil {
-		return GrantChange{}, err
-	}
-	actor.AgentID = agent.ID
-	grant, err := s.Policy.RemoveGrant(tx, actor, id)
-	if err != nil {
-		return GrantChange{}, err
-	}
-	effective, err := s.Policy.Effective(tx, agent.ID, grant.Contact, grant.Capability)
-	return GrantChange{Grant: grantView(grant, agent.Handle), Effective: effective}, err
+func (s *Server) removeGrant(ctx context.Context, r RemoveGrant) (GrantChange, error) {
+	return s.changeGrant(ctx, r.DryRun, func(tx node.Tx, actor node.Actor) (changedGrant, error) {
+		id, agent, err := s.grantID(tx, r.ID)
+		if err != nil {
+			return changedGrant{}, err
+		}
+		actor.AgentID = agent.ID
+		return changedGrant{agent: agent, change: func() (policy.Grant, error) {
+			return s.Policy.RemoveGrant(tx, actor, id)
+		}}, nil
+	})
+}
+
+// changedGrant is a change of a grant that is about to be made.
+type changedGrant struct {
+	agent  policy.Agent
+	change func() (policy.Grant, error)
+}
+
+// changeGrant makes a change and says what then holds; a dry run is the same
+// change, rolled back.
+func (s *Server) changeGrant(ctx context.Context, dryRun bool, prepare func(node.Tx, node.Actor) (changedGrant, error)) (GrantChange, error) {
+	response := GrantChange{DryRun: dryRun}
+	err := s.tryOut(ctx, dryRun, func(tx node.Tx, actor node.Actor) error {
+		g, err := prepare(tx, actor)
+		if err != nil {
+			return err
+		}
+		var grant policy.Grant
+		response.Turned, err = s.turned(tx, g.agent, dryRun, func() (err error) {
+			grant, err = g.change()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		response.Grant = grantView(grant, g.agent.Handle)
+		response.Effective, err = s.Policy.Effective(tx, g.agent.ID, grant.Contact, grant.Capability)
+		return err
+	})
+	return response, err
 }
 
 // grantID finds a grant by a full or shortened id, over all agents.
@@ -165,21 +207,36 @@ func (s *Server) explain(tx node.Tx, r ExplainGrants) ([]policy.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := s.Policy.Effective(tx, agent.ID, r.Contact)
-	if err != nil || r.Contact == "" {
-		return answers, err
+	names, err := s.explained(tx, agent, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Contact == "" {
+		return s.Decider.Capabilities(tx, policy.Request{AgentID: agent.ID, Connection: string(coordination.ConnActive)}, names)
 	}
 	connection, err := s.towards(tx, agent.ID, r.Contact)
 	if err != nil {
 		return nil, err
 	}
+	return s.Decider.Capabilities(tx, policy.Request{
+		AgentID: agent.ID, Contact: r.Contact, Connection: string(connection.Status), StructuredOnly: connection.StructuredOnly,
+	}, names)
+}
+
+// explained names the capabilities that are asked about.
+func (s *Server) explained(tx node.Tx, agent policy.Agent, r ExplainGrants) ([]string, error) {
+	if r.Capability != "" {
+		if !policy.ValidCapability(r.Capability) {
+			return nil, node.BadFields(node.Field{Field: "capability", Problem: "is no capability that the node knows, and no disclose.… or action.… name"})
+		}
+		return []string{r.Capability}, nil
+	}
+	answers, err := s.Policy.Effective(tx, agent.ID, r.Contact)
 	names := make([]string, len(answers))
 	for i, answer := range answers {
 		names[i] = answer.Capability
 	}
-	return s.Decider.Capabilities(tx, policy.Request{
-		AgentID: agent.ID, Contact: r.Contact, Connection: string(connection.Status), StructuredOnly: connection.StructuredOnly,
-	}, names)
+	return names, err
 }
 
 // towards finds the agent's newest connection to a contact; the zero Connection

@@ -44,6 +44,7 @@ type Config struct {
 	Owner        *owner.Service
 	Policy       *policy.Service
 	Decider      policy.Decider
+	Decisions    Decisions
 	Approvals    *approvals.Service
 	Coordination *coordination.Service
 	Actions      *actions.Service

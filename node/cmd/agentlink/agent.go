@@ -66,14 +66,30 @@ func (c *cli) agentList() *cobra.Command {
 }
 
 func (c *cli) agentMode() *cobra.Command {
+	var dryRun bool
 	command := &cobra.Command{
 		Use: "mode HANDLE MODE", Short: "Set an agent's mode: manual, assisted or autonomous", Args: args("HANDLE", "MODE"),
-		Example: "  agentlink agent mode scout autonomous",
+		Example: `  agentlink agent mode scout autonomous --dry-run
+  agentlink agent mode scout autonomous`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.changeAgent(cmd, socket.AgentMode, socket.ChangeMode{Agent: args[0], Mode: policy.Mode(args[1])})
+			request := socket.ChangeMode{Agent: args[0], Mode: policy.Mode(args[1]), DryRun: dryRun}
+			change, err := tell[socket.ModeChange](c, cmd, socket.AgentMode, request)
+			if err != nil {
+				return err
+			}
+			return c.print(change, func() { c.showMode(change) })
 		},
 	}
+	c.dryRunFlag(command, &dryRun)
 	return c.needsPassword(command)
+}
+
+func (c *cli) showMode(change socket.ModeChange) {
+	if change.DryRun {
+		c.showTurned(change.Turned)
+		return
+	}
+	c.say("%s is %s, in %s mode.", change.Agent.Handle, change.Agent.Status, change.Agent.Mode)
 }
 
 func (c *cli) agentDisable() *cobra.Command {

@@ -95,7 +95,9 @@ other owner decides about it.`,
 			if err != nil {
 				return err
 			}
-			return c.print(sent, func() { c.say("The request is %s: connection %s. The other owner decides.", sent.Status, short(sent.ID)) })
+			return c.print(sent, func() {
+				c.say("The request is %s: connection %s. The other owner decides.", sent.Status, short(sent.ID))
+			})
 		},
 	}
 	agentFlag(command, &request.Agent)

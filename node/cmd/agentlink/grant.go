@@ -35,6 +35,7 @@ constraints stay unless new ones are given (--no-constraints removes them).
 It prints the answer that now holds for each capability that the grant covers.`,
 		Example: `  agentlink grant set disclose.budget deny
   agentlink grant set disclose.dietary allow --contact juno@node.example
+  agentlink grant set 'disclose.*' allow --dry-run
   agentlink grant set action.reservation.book allow --max-amount 80 --value venue='"Da Piero"' --expires 720h`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Capability, request.Mode = args[0], policy.GrantMode(args[1])
@@ -53,6 +54,7 @@ It prints the answer that now holds for each capability that the grant covers.`,
 		},
 	}
 	agentFlag(command, &request.Agent)
+	c.dryRunFlag(command, &request.DryRun)
 	command.Flags().StringVar(&request.Contact, "contact", "", "address of the contact (default: every contact)")
 	command.Flags().StringVar(&expires, "expires", "", "when the grant ends: a time (2026-12-24T18:00:00Z) or a span from now (72h)")
 	constraints.add(command)
@@ -175,29 +177,38 @@ func constraintText(constraints *policy.Constraints) string {
 }
 
 func (c *cli) grantRemove() *cobra.Command {
+	var dryRun bool
 	command := &cobra.Command{
 		Use: "rm ID", Short: "Remove a grant, and print what now holds", Args: args("ID"),
 		Example: "  agentlink grant rm 4f0c92ab",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			change, err := tell[socket.GrantChange](c, cmd, socket.GrantRemove, socket.ByID{ID: args[0]})
+			change, err := tell[socket.GrantChange](c, cmd, socket.GrantRemove, socket.RemoveGrant{ID: args[0], DryRun: dryRun})
 			if err != nil {
 				return err
 			}
 			return c.print(change, func() { c.showChange("Removed", change) })
 		},
 	}
+	c.dryRunFlag(command, &dryRun)
 	return c.needsPassword(command)
 }
 
 func (c *cli) showChange(verb string, change socket.GrantChange) {
+	if change.DryRun {
+		verb = "Would be " + strings.ToLower(verb)
+	}
 	c.say("%s:", verb)
 	c.showGrants([]socket.Grant{change.Grant})
 	if len(change.Effective) == 0 {
-		c.say("No capability that the node knows is covered by it yet.")
-		return
+		c.say("\nNo capability that the node knows is covered by it yet.")
+	} else {
+		c.say("\nThen holds %s:", towards(change.Grant.Contact))
+		c.showAnswers(change.Effective)
 	}
-	c.say("\nNow holds %s:", towards(change.Grant.Contact))
-	c.showAnswers(change.Effective)
+	if change.DryRun {
+		c.say("")
+		c.showTurned(change.Turned)
+	}
 }
 
 func towards(contact string) string {
@@ -208,11 +219,25 @@ func towards(contact string) string {
 }
 
 func (c *cli) grantExplain() *cobra.Command {
-	var request socket.ExplainGrants
+	var (
+		request  socket.ExplainGrants
+		decision string
+	)
 	command := &cobra.Command{
-		Use: "explain", Short: "Say for each capability what would happen, and why", Args: args(),
-		Example: "  agentlink grant explain --contact juno@node.example",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "explain [CAPABILITY]", Short: "Say for each capability what would happen, and why", Args: atMost("CAPABILITY"),
+		Long: `Say what would happen now, for one capability or for each, and which grant decides.
+With --decision it explains a decision that was made: what was known then, and
+what followed. The audit log names decisions (type policy.decided).`,
+		Example: `  agentlink grant explain --contact juno@node.example
+  agentlink grant explain disclose.dietary
+  agentlink grant explain --decision 4f0c92ab`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if decision != "" {
+				return c.explainDecision(cmd, decision)
+			}
+			if len(args) == 1 {
+				request.Capability = args[0]
+			}
 			answers, err := ask[[]policy.Answer](c, cmd, socket.GrantExplain, request)
 			if err != nil {
 				return err
@@ -225,6 +250,7 @@ func (c *cli) grantExplain() *cobra.Command {
 	}
 	agentFlag(command, &request.Agent)
 	command.Flags().StringVar(&request.Contact, "contact", "", "address of the contact")
+	command.Flags().StringVar(&decision, "decision", "", "id of a decision that was made")
 	return command
 }
 

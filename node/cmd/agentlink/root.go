@@ -119,6 +119,13 @@ func args(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// atMost allows the arguments that the names stand for, and no more.
+func atMost(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		return args(names[:min(len(names), len(given))]...)(cmd, given)
+	}
+}
+
 // client prepares the way to the running node.
 func (c *cli) client() (*socket.Client, error) {
 	path, err := c.socketPath()
