@@ -78,10 +78,14 @@ func AdmitStranger(tx node.Tx, store StrangerStore, stranger Stranger) (answer [
 	return nil, true, store.InsertStranger(tx, stranger)
 }
 
+// roomForStranger has no bound for this node's own agents but the one on all.
 func roomForStranger(tx node.Tx, store StrangerStore, stranger Stranger) (bool, error) {
 	all, ofHost, ofIP, err := store.CountStrangers(tx, stranger.Host, stranger.IP)
-	if err != nil || ofHost >= MaxStrangersPerHost || stranger.IP != "" && ofIP >= MaxStrangersPerIP {
+	if err != nil {
 		return false, err
+	}
+	if stranger.IP != "" && (ofHost >= MaxStrangersPerHost || ofIP >= MaxStrangersPerIP) {
+		return false, nil
 	}
 	if all < MaxStrangers {
 		return true, nil

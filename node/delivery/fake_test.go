@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -49,6 +50,7 @@ type message struct {
 	keyDiffers  bool
 	acknowledge bool // what Acknowledged answers
 	withdrawn   bool // KeepEnvelope answers conflict
+	broken      bool // Dispatch fails
 }
 
 func newMemory(clock node.Clock) *memory {
@@ -158,6 +160,9 @@ func (m *memory) NextOutbox(node.Tx) (at time.Time, ok bool, err error) {
 
 func (m *memory) Dispatch(_ node.Tx, item outbox.Item) (coordination.Dispatch, error) {
 	x := m.state.messages[item.Ref]
+	if x.broken {
+		return coordination.Dispatch{}, errors.New("the row is damaged")
+	}
 	if x.dispatch.Do == coordination.Send {
 		x.tries++
 		m.state.messages[item.Ref] = x

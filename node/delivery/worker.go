@@ -128,8 +128,32 @@ func (w *Worker) claim(ctx context.Context) (a attempt, claimed bool, err error)
 	})
 	if err != nil {
 		w.leave(entered)
+		return a, false, w.setAside(ctx, a.item, err)
 	}
-	return a, claimed, err
+	return a, claimed, nil
+}
+
+// setAside puts off an item that coordination cannot handle, so that it does not
+// stand before all others for ever. The failed transaction has given its lease
+// back. It returns the reason.
+func (w *Worker) setAside(ctx context.Context, failed outbox.Item, reason error) error {
+	if failed.ID == "" || ctx.Err() != nil {
+		return reason
+	}
+	leaseToken := w.IDs.New()
+	err := w.DB.InTx(ctx, func(tx node.Tx) error {
+		item, ok, err := w.Outbox.ClaimOutbox(tx, leaseToken, tx.Now().Add(outbox.Lease))
+		if err != nil || !ok {
+			return err
+		}
+		next := tx.Now()
+		if item.ID == failed.ID {
+			next = next.Add(outbox.Pause(item.Attempts, w.Jitter()))
+		}
+		_, err = w.Outbox.RescheduleOutbox(tx, item.ID, leaseToken, next)
+		return err
+	})
+	return errors.Join(reason, err)
 }
 
 // prepare reads from kept bytes what they say, so that nothing else is asked of

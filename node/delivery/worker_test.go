@@ -368,6 +368,33 @@ func TestASlowHostDoesNotTakeEveryWorker(t *testing.T) {
 	}
 }
 
+// TestOneBrokenMessageHoldsUpNoOther: it comes first, and stays broken.
+func TestOneBrokenMessageHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ClientConfig{})
+	broken := b.queue(wire.Message, "broken", 1)
+	b.db.change(broken, func(m *message) { m.broken = true })
+	var others []string
+	for i := range 49 {
+		others = append(others, b.queue(wire.Message, string(rune('A'+i)), 1))
+	}
+	failures := 0
+	for range 60 {
+		if _, err := b.worker.Step(t.Context()); err != nil {
+			failures++
+		}
+	}
+	for _, id := range others {
+		if b.peer.count(id) != 1 {
+			t.Fatalf("applied %d times", b.peer.count(id))
+		}
+	}
+	item, there := b.db.item(broken)
+	if failures != 1 || !there || !item.NextAt.After(b.clock.Now()) {
+		t.Errorf("%d failures, item %+v", failures, item)
+	}
+}
+
 // TestAWorkerThatOverslept claims an item, loses its lease to another worker
 // that delivers it, and then learns that its own attempt never left.
 func TestAWorkerThatOverslept(t *testing.T) {

@@ -281,6 +281,7 @@ func TestStrangersAreBounded(t *testing.T) {
 		{"of a host", func(int) string { return "stranger.example" }, func(i int) string { return fmt.Sprintf("10.%d.%d.1", i/250, i%250) }, coordination.MaxStrangersPerHost},
 		{"from an address", func(i int) string { return fmt.Sprintf("h%d.example", i) }, func(int) string { return otherIP }, coordination.MaxStrangersPerIP},
 		{"from a network of IPv6", func(i int) string { return fmt.Sprintf("h%d.example", i) }, func(i int) string { return fmt.Sprintf("2001:db8:0:1::%x", i) }, coordination.MaxStrangersPerIP},
+		{"of this node's own", func(int) string { return ourHost }, func(int) string { return "" }, coordination.MaxStrangers},
 		{"in all", func(i int) string { return fmt.Sprintf("h%d.example", i) }, func(i int) string { return fmt.Sprintf("10.%d.%d.1", i/250, i%250) }, coordination.MaxStrangers},
 	} {
 		w := newWorld(t)
