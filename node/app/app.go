@@ -30,6 +30,8 @@ type Node struct {
 	*foundation
 
 	listeners listeners
+	// ownerActed wakes what the owner may have set free.
+	ownerActed bell
 
 	engine       *engine.Engine
 	policy       *policy.Service
@@ -52,7 +54,7 @@ func New(ctx context.Context, settings config.Config, options Options) (n *Node,
 	if err != nil {
 		return nil, err
 	}
-	n = &Node{settings: settings, options: o, log: o.Log, foundation: f, started: o.Clock.Now()}
+	n = &Node{settings: settings, options: o, log: o.Log, foundation: f, started: o.Clock.Now(), ownerActed: newBell()}
 	defer func() {
 		if err != nil {
 			err = cannotStart(errors.Join(err, n.Close()))

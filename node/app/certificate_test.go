@@ -21,7 +21,7 @@ func writeCertificate(t *testing.T, certFile, keyFile string, serial int64, at t
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: at.Add(time.Hour), DNSNames: []string{"node.example"}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: at.Add(time.Hour), DNSNames: []string{"localhost"}}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
 	if err != nil {
 		t.Fatal(err)

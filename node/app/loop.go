@@ -21,6 +21,18 @@ type loop struct {
 	every time.Duration
 }
 
+// bell wakes a loop; ringing it twice before the loop is up wakes it once.
+type bell chan struct{}
+
+func newBell() bell { return make(bell, 1) }
+
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
+}
+
 // A step that fails is tried again after a pause that doubles.
 const (
 	firstBackOff = time.Second

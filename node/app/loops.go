@@ -29,10 +29,11 @@ func (n *Node) startLoops(ctx context.Context, running *sync.WaitGroup) {
 	})
 }
 
-// loops are those that nothing wakes.
+// loops are those that the store does not wake. A confirmation that is owed goes
+// out once the owner has lifted what barred it.
 func (n *Node) loops() []loop {
 	return []loop{
-		{name: "overdue tasks", step: n.coordination.ExpireStep, every: minute(n.options)},
+		{name: "overdue tasks", step: n.coordination.ExpireStep, wake: n.ownerActed, every: minute(n.options)},
 		{name: "overdue approvals", step: n.approvals.ExpireStep, every: minute(n.options)},
 		{name: "strangers", step: n.strangers.Step, every: min(time.Second, n.options.Poll)},
 		{name: "idempotency keys", step: n.sweep, every: time.Hour},

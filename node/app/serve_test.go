@@ -2,12 +2,18 @@ package app_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"agentlink/node"
 	"agentlink/node/api/socket"
+	"agentlink/node/app"
 	"agentlink/node/audit"
 	"agentlink/node/nodetest"
 	"agentlink/policy"
@@ -88,5 +94,46 @@ func TestTwoListeners(t *testing.T) {
 		if answer.StatusCode != c.want {
 			t.Errorf("%s answers %d, want %d", c.url, answer.StatusCode, c.want)
 		}
+	}
+}
+
+// The peers' side speaks TLS where there is a certificate, and nothing else.
+func TestPeersSideSpeaksTLS(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	certFile, keyFile := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+	app.WriteCertificate(t, certFile, keyFile, 1, node.SystemClock{}.Now())
+	n := nodetest.Start(t, nodetest.Options{Settings: map[string]string{
+		"AGENTLINK_PUBLIC_LISTEN": "localhost:0", "AGENTLINK_TLS_CERT": certFile, "AGENTLINK_TLS_KEY": keyFile,
+	}})
+	if !strings.HasPrefix(n.Info.PeersURL, "https://localhost:") || !strings.HasPrefix(n.Info.AgentsURL, "http://localhost:") {
+		t.Fatalf("peers at %s, agents at %s", n.Info.PeersURL, n.Info.AgentsURL)
+	}
+	pem, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	answer, err := client.Get(n.Info.PeersURL + "/.well-known/agentlink")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("status %d", answer.StatusCode)
+	}
+	answer, err = http.Get("http" + strings.TrimPrefix(n.Info.PeersURL, "https") + "/.well-known/agentlink")
+	if err == nil {
+		answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
+			t.Error("the peers' side answers without TLS")
+		}
+	}
+	old := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}}}
+	if answer, err := old.Get(n.Info.PeersURL + "/.well-known/agentlink"); err == nil {
+		answer.Body.Close()
+		t.Error("the peers' side speaks TLS 1.1")
 	}
 }

@@ -109,6 +109,6 @@ func (n *Node) wireSocket() {
 	n.socket = socket.New(socket.Config{
 		DB: n.store, IDs: n.options.IDs, Log: n.log, Owner: n.owner, Policy: n.policy, Decider: n.engine, Decisions: n.engine,
 		Approvals: n.approvals, Coordination: n.coordination, Actions: n.actions, Directory: n.directory,
-		Audit: n.audit, Events: n.store, Info: n.Info, UID: os.Getuid(),
+		Audit: n.audit, Events: n.store, Info: n.Info, Changed: n.ownerActed.ring, UID: os.Getuid(),
 	})
 }

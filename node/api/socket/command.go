@@ -65,7 +65,11 @@ func acts[Req, Resp any](s *Server, name string, f func(context.Context, Req) (R
 		if err != nil {
 			return nil, err
 		}
-		return f(ctx, request)
+		response, err := f(ctx, request)
+		if err == nil {
+			s.Changed()
+		}
+		return response, err
 	}}
 }
 

@@ -52,6 +52,9 @@ type Config struct {
 	Audit        *audit.Log
 	Events       audit.Store
 	Info         func() Info
+	// Changed is called after each command that decided or changed something, since
+	// what was barred until then may go on; nil where nobody waits for it.
+	Changed func()
 	// UID is the user who may come, beside root: the node's own.
 	UID int
 }
@@ -64,6 +67,9 @@ type Server struct {
 
 // New makes the door.
 func New(config Config) *Server {
+	if config.Changed == nil {
+		config.Changed = func() {}
+	}
 	s := &Server{Config: config, commands: map[string]command{}}
 	s.agentCommands()
 	s.grantCommands()
