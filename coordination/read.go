@@ -1,6 +1,8 @@
 package coordination
 
 import (
+	"time"
+
 	"agentlink/node"
 )
 
@@ -70,4 +72,15 @@ func (s *Service) Tasks(tx node.Tx, agentID string, filter TaskFilter, page Page
 // too, with why they are void.
 func (s *Service) TaskLog(tx node.Tx, task Task) ([]Message, error) {
 	return s.Store.TaskMessages(tx, task.AgentID, task.UID)
+}
+
+// Incoming lists requests to connect that wait for the owner, newest first.
+func (s *Service) Incoming(tx node.Tx, page Page) ([]Connection, error) {
+	return s.Store.IncomingConnections(tx, page)
+}
+
+// Undelivered counts messages that were tried before a time and have not been
+// answered since, up to a limit.
+func (s *Service) Undelivered(tx node.Tx, before time.Time, limit int) (int, error) {
+	return s.Store.CountUndelivered(tx, before, limit)
 }

@@ -1,6 +1,7 @@
 package coordination
 
 import (
+	"encoding/json"
 	"time"
 
 	"agentlink/coordination/wire"
@@ -20,6 +21,9 @@ type Incoming struct {
 	ConnectionID string // from KeyOf; "" for a stranger
 	Sha256       string // of the envelope's bytes, hex
 	Peer         Peer   // for a connection.request of a stranger: its verified card
+	// Forged: the signature is the peer's, and the body does not open or belongs to
+	// another envelope. Inner is empty; the message is rejected.
+	Forged bool
 }
 
 // receiving is an Incoming with what it concerns on our side.
@@ -85,14 +89,15 @@ func (s *Service) Receive(tx node.Tx, in Incoming, sign func(wire.Ack) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	if signed, ok, err := s.Answered(tx, in.Envelope); err != nil || ok {
-		return signed, err
-	}
 	r := receiving{Incoming: in, agent: agent}
 	if in.ConnectionID != "" {
 		if r.connection, err = s.Store.LockConnection(tx, in.ConnectionID); err != nil {
 			return nil, err
 		}
+	}
+	// Asked under the lock: of two copies that come at once, one is processed.
+	if signed, ok, err := s.Answered(tx, in.Envelope); err != nil || ok {
+		return signed, err
 	}
 	ack, err := s.process(tx, &r)
 	if err != nil {
@@ -112,6 +117,8 @@ func (s *Service) Receive(tx node.Tx, in Incoming, sign func(wire.Ack) ([]byte, 
 
 func (s *Service) process(tx node.Tx, r *receiving) (wire.Ack, error) {
 	switch {
+	case r.Forged && !r.Envelope.Type.ForTask():
+		return s.reject(tx, r, wire.CodeForged)
 	case r.Envelope.Type == wire.ConnectionRequest:
 		return s.receiveRequest(tx, r)
 	case r.Envelope.Type.Notice():
@@ -166,10 +173,26 @@ func knownUID(uid string) string {
 func (r *receiving) message(tx node.Tx) Message {
 	return Message{
 		ID: r.Envelope.JTI, OwnerID: r.agent.OwnerID, AgentID: r.agent.ID, ConnectionID: r.connection.ID,
-		TaskUID: r.Envelope.Task, Direction: In, Type: r.Envelope.Type, Author: r.Inner.Author, Status: MsgReceived,
-		Seq: r.Envelope.Seq, Ack: r.Envelope.Ack, Content: r.Inner.Content, Sha256: r.Sha256,
+		TaskUID: r.Envelope.Task, Direction: In, Type: r.Envelope.Type, Author: r.author(), Status: MsgReceived,
+		Seq: r.Envelope.Seq, Ack: r.Envelope.Ack, Content: r.content(), Sha256: r.Sha256,
 		CreatedAt: tx.Now(), ExpiresAt: time.Unix(r.Envelope.Exp, 0).UTC(), SettledAt: tx.Now(),
 	}
+}
+
+// author is who wrote it; of a forged message nobody knows, and it counts as the agent's.
+func (r *receiving) author() string {
+	if r.Forged {
+		return authorAgent
+	}
+	return r.Inner.Author
+}
+
+// content is what came, and of a forged message nothing.
+func (r *receiving) content() json.RawMessage {
+	if r.Forged {
+		return json.RawMessage("{}")
+	}
+	return r.Inner.Content
 }
 
 // store keeps an applied message and says so in the log.

@@ -82,7 +82,6 @@ func (s *Service) renewRequest(tx node.Tx, r *receiving, request wire.Request, i
 }
 
 func (s *Service) newRequest(tx node.Tx, r *receiving, peer Peer, request wire.Request, invited bool) error {
-	peer.Recipient, peer.Inbox = request.Recipient, request.Inbox
 	c := Connection{
 		ID: s.IDs.New(), OwnerID: r.agent.OwnerID, AgentID: r.agent.ID, Contact: r.Envelope.Iss, Status: PendingIncoming,
 		Peer: peer, RequestID: r.Envelope.JTI, Note: request.Note, Invited: invited,

@@ -39,7 +39,7 @@ func (s *Service) receiveNumbered(tx node.Tx, r *receiving, task *Task) (wire.Ac
 		return wire.Ack{Status: wire.Rejected, Code: wire.CodeGap}, nil
 	}
 	task.InSeq = seq
-	if r.Envelope.Type == wire.TaskVoid {
+	if r.Envelope.Type == wire.TaskVoid && !r.Forged {
 		return s.receiveVoid(tx, r, task)
 	}
 	code, err := s.applyTheirs(tx, r, task)
@@ -58,7 +58,10 @@ func (s *Service) receiveNumbered(tx node.Tx, r *receiving, task *Task) (wire.Ac
 // applyTheirs applies the peer's next message. The answer is "", or the code of
 // the rejection; then what has changed on the task is still to be saved.
 func (s *Service) applyTheirs(tx node.Tx, r *receiving, task *Task) (code string, err error) {
-	if task.OutOfStep {
+	switch {
+	case r.Forged:
+		return wire.CodeForged, nil
+	case task.OutOfStep:
 		return wire.CodeOutOfStep, nil
 	}
 	if !validContent(r.Envelope.Type, r.Inner.Content, task.Type) {
@@ -279,6 +282,8 @@ func (s *Service) receiveForUnknown(tx node.Tx, r *receiving) (wire.Ack, error) 
 		until := time.Unix(r.Envelope.Exp, 0).Add(wire.KeepAnswer)
 		err := s.Store.KeepAck(tx, r.agent.ID, voids(r.Inner.Content), r.Envelope.Iss, nil, until)
 		return wire.Ack{Status: wire.Applied, Code: wire.CodeVoided, Ack: 1}, err
+	case r.Forged:
+		return s.reject(tx, r, wire.CodeForged)
 	case r.Envelope.Type != wire.TaskCreate:
 		return s.reject(tx, r, wire.CodeUnknownTask)
 	}

@@ -19,6 +19,8 @@ type Store interface {
 	ConnectionsWith(tx node.Tx, agentID, contact string) ([]Connection, error)
 	// Connections pages through an agent's connections; "" means every agent's.
 	Connections(tx node.Tx, agentID string, page Page) ([]Connection, error)
+	// IncomingConnections pages through those that wait for the owner's answer.
+	IncomingConnections(tx node.Tx, page Page) ([]Connection, error)
 
 	InsertInvitation(tx node.Tx, i Invitation) error
 	// UseInvitation marks it used if it is this agent's, unused and not expired; false otherwise.
@@ -45,6 +47,8 @@ type Store interface {
 	NumberedMessage(tx node.Tx, agentID, uid string, direction Direction, seq int64) (Message, error)
 	// OverdueMessages lists queued chat, task and notice messages whose time is over.
 	OverdueMessages(tx node.Tx, limit int) ([]Message, error)
+	// CountUndelivered counts queued messages first tried before a time, up to a limit.
+	CountUndelivered(tx node.Tx, before time.Time, limit int) (int, error)
 	// CountRejected counts the stored rejections of a connection, to bound them.
 	CountRejected(tx node.Tx, agentID, connectionID string) (int, error)
 

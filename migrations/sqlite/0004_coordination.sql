@@ -27,6 +27,7 @@ CREATE UNIQUE INDEX connections_pending ON connections (agent_id, contact_key, i
     WHERE status IN ('pending_owner', 'pending_outgoing', 'pending_incoming');
 CREATE INDEX connections_contact ON connections (agent_id, contact_key, created_at, id);
 CREATE INDEX connections_agent ON connections (agent_id, created_at, id);
+CREATE INDEX connections_incoming ON connections (created_at, id) WHERE status = 'pending_incoming';
 CREATE INDEX connections_all ON connections (created_at, id);
 
 CREATE TABLE invitations (
@@ -86,6 +87,7 @@ CREATE INDEX messages_task ON messages (agent_id, task_uid, position) WHERE posi
 CREATE INDEX messages_number ON messages (agent_id, task_uid, direction, seq) WHERE seq > 0;
 CREATE INDEX messages_queued ON messages (agent_id, connection_id, position) WHERE status = 'queued';
 CREATE INDEX messages_overdue ON messages (expires_at) WHERE status = 'queued' AND code = '';
+CREATE INDEX messages_undelivered ON messages (attempted_at) WHERE status = 'queued';
 CREATE INDEX messages_rejected ON messages (agent_id, connection_id) WHERE status = 'rejected' AND direction = 'in';
 
 CREATE TABLE tasks (

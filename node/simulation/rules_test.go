@@ -650,3 +650,26 @@ func TestRunWaitsForTheAcceptanceToArrive(t *testing.T) {
 	p.deliver(p.a)
 	p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
 }
+
+// What the peer signed and nobody can read uses its number up like any rejection.
+func TestForgedMessageUsesItsNumber(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	var got wire.Ack
+	p.a.in(t, func(tx node.Tx) error {
+		c, err := p.a.connection(tx)
+		if err != nil {
+			return err
+		}
+		e := wire.Envelope{V: 1, Iss: p.b.address(), Aud: p.a.address(), JTI: p.a.ids.New(), Iat: 1, Exp: tx.Now().Add(time.Hour).Unix(), Type: wire.TaskPropose, Task: p.uid, Seq: 1, Ack: 1}
+		_, err = p.a.coordination.Receive(tx, coordination.Incoming{Envelope: e, ConnectionID: c.ID, Forged: true},
+			func(a wire.Ack) ([]byte, error) { got = a; return []byte("signed"), nil })
+		return err
+	})
+	if got.Code != wire.CodeForged || got.Ack != 1 {
+		t.Errorf("%+v, want forged, number 1 processed", got)
+	}
+	if task := p.copyOf(p.a); task.InSeq != 1 || len(task.Copy.Proposals) != 1 {
+		t.Errorf("number %d, %d proposals", task.InSeq, len(task.Copy.Proposals))
+	}
+}

@@ -96,6 +96,12 @@ func (s *Store) Connections(tx node.Tx, agentID string, page coordination.Page) 
 	return s.connections(tx, `SELECT `+connectionColumns+` FROM connections`+w.String(), w.args...)
 }
 
+// IncomingConnections implements coordination.Store.
+func (s *Store) IncomingConnections(tx node.Tx, page coordination.Page) ([]coordination.Connection, error) {
+	w := (&where{}).and("status = 'pending_incoming'").page(page, "id")
+	return s.connections(tx, `SELECT `+connectionColumns+` FROM connections`+w.String(), w.args...)
+}
+
 func (s *Store) connections(tx node.Tx, query string, args ...any) ([]coordination.Connection, error) {
 	var list []coordination.Connection
 	err := s.each(tx, query, args, func(scan func(...any) error) error {

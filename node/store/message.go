@@ -106,6 +106,13 @@ func (s *Store) OverdueMessages(tx node.Tx, limit int) ([]coordination.Message, 
 		WHERE status = 'queued' AND code = '' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`, micros(tx.Now()), limit)
 }
 
+// CountUndelivered implements coordination.Store.
+func (s *Store) CountUndelivered(tx node.Tx, before time.Time, limit int) (count int, err error) {
+	err = s.one(tx, `SELECT COUNT(*) FROM (SELECT 1 FROM messages
+		WHERE status = 'queued' AND attempted_at > 0 AND attempted_at < $1 LIMIT $2) AS waiting`, []any{micros(before), limit}, &count)
+	return count, err
+}
+
 // CountRejected implements coordination.Store.
 func (s *Store) CountRejected(tx node.Tx, agentID, connectionID string) (count int, err error) {
 	err = s.one(tx, `SELECT COUNT(*) FROM messages

@@ -175,13 +175,18 @@ func (w *world) Receive(tx node.Tx, in coordination.Incoming, sign func(wire.Ack
 		return nil, node.Errorf(node.NotFound, "nobody")
 	}
 	ack := wire.Ack{Status: wire.Applied}
-	if w.verdict != nil {
+	if in.Forged {
+		ack = wire.Ack{Status: wire.Rejected, Code: wire.CodeForged}
+	} else if w.verdict != nil {
 		var err error
 		if ack, err = w.verdict(in); err != nil {
 			return nil, err
 		}
 	}
 	ack.Iss, ack.Aud, ack.Ref, ack.SHA256, ack.Iat = in.Envelope.Aud, in.Envelope.Iss, in.Envelope.JTI, in.Sha256, tx.Now().Unix()
+	if in.Forged {
+		return sign(ack)
+	}
 	w.state.applied[in.Envelope.JTI]++
 	w.state.received = append(w.state.received, in)
 	if _, connected, _ := w.KeyOf(tx, in.Envelope); !connected && ack.Status == wire.Applied {

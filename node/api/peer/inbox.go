@@ -176,11 +176,12 @@ func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 	if a.envelope.Timeliness(i.Clock.Now()) != wire.Timely {
 		return nil, i.reject(peer, errNotValid)
 	}
+	in := coordination.Incoming{Envelope: a.envelope, ConnectionID: a.connection.ID, Sha256: a.sha256}
 	inner, err := i.open(a.envelope)
-	if err != nil {
-		return nil, i.reject(peer, errNotValid)
+	if in.Inner = inner; err != nil {
+		// Signed by the peer, so it gets a signed answer: its sender need not try again.
+		in.Inner, in.Forged = wire.Inner{}, true
 	}
-	in := coordination.Incoming{Envelope: a.envelope, Inner: inner, ConnectionID: a.connection.ID, Sha256: a.sha256}
 	return i.apply(ctx, in, peer)
 }
 

@@ -84,6 +84,16 @@ func oneLiveConnection(t *testing.T, s *store.Store) {
 	}
 	second.Status = coordination.ConnRevoked
 	insertConnection(t, s, second)
+	third := aConnection("c3")
+	third.Status, third.Initiated = coordination.PendingIncoming, false
+	insertConnection(t, s, third)
+	inTx(t, s, func(tx node.Tx) error {
+		waiting, err := s.IncomingConnections(tx, coordination.Page{Limit: 10})
+		if len(waiting) != 1 || waiting[0].ID != "c3" {
+			t.Errorf("%d requests wait for the owner, want 1", len(waiting))
+		}
+		return err
+	})
 }
 
 func invitations(t *testing.T, s *store.Store) {
@@ -210,6 +220,9 @@ func taskMessages(t *testing.T, s *store.Store) {
 		}
 		if _, err := s.NumberedMessage(tx, "agent", "t1", coordination.Out, 0); node.CodeOf(err) != node.NotFound {
 			t.Errorf("number 0: %v", err)
+		}
+		if stuck, err := s.CountUndelivered(tx, tx.Now(), 10); stuck != 0 || err != nil {
+			t.Errorf("%d undelivered, want none: nothing was tried (%v)", stuck, err)
 		}
 		queued, err2 := s.QueuedMessages(tx, "agent", "c1")
 		if len(queued) != 4 {
