@@ -1,0 +1,98 @@
+// Package dashboard is the page where an owner understands and decides. It
+// translates between forms and services and decides nothing itself; templates
+// are in package view.
+package dashboard
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+
+	"agentlink/actions"
+	"agentlink/approvals"
+	"agentlink/coordination"
+	"agentlink/node"
+	"agentlink/node/audit"
+	"agentlink/policy"
+)
+
+// Config is what the dashboard needs.
+type Config struct {
+	DB           node.DB
+	Clock        node.Clock
+	IDs          node.IDs
+	Access       Access
+	Policy       *policy.Service
+	Decider      policy.Decider
+	Approvals    *approvals.Service
+	Coordination *coordination.Service
+	Actions      *actions.Service
+	Directory    coordination.Directory
+	Audit        *audit.Log
+	Events       audit.Store
+	Wake         Wake
+	Info         Info
+	Log          *slog.Logger
+}
+
+// Info is what the node says of itself.
+type Info struct {
+	Host        string // host[:port] of the agents' addresses
+	URL         string // of this dashboard and of the agents' API
+	Fingerprint string
+	DataDir     string
+	Database    string
+	Version     string
+}
+
+// Wake tells that the log has grown.
+type Wake interface {
+	Subscribe(topic string) (changed <-chan struct{}, cancel func())
+}
+
+// Dashboard serves the owner's pages.
+type Dashboard struct {
+	Config
+	app *fiber.App
+}
+
+// maxForm bounds a form; the longest field is a chat message.
+const maxForm = 64 << 10
+
+// New makes the dashboard.
+func New(config Config) *Dashboard {
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Dashboard{Config: config}
+	d.app = fiber.New(fiber.Config{
+		Immutable: true, CaseSensitive: true, StrictRouting: true, BodyLimit: maxForm,
+		DisableStartupMessage: true, DisableDefaultDate: true, ErrorHandler: d.failed,
+	})
+	for _, r := range d.routes() {
+		d.app.Add(r.method, r.path, d.serve(r))
+	}
+	return d
+}
+
+// Handler serves pages, assets, and the live stream, which net/http serves since
+// fiber would hold it back.
+func (d *Dashboard) Handler() http.Handler {
+	pages := adaptor.FiberApp(d.app)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		switch {
+		case r.URL.Path == "/live":
+			d.live(w, r)
+		case isAsset(r.URL.Path):
+			serveAsset(w, r)
+		case r.Header.Get("Content-Encoding") != "":
+			http.Error(w, "Content-Encoding is not taken here.", http.StatusUnsupportedMediaType)
+		default:
+			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+			pages.ServeHTTP(w, r)
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// feedTopic is the wake-up of the audit log.
+const feedTopic = "feed"
+
+// A stream looks at its session each second, so that it ends with it.
+const (
+	sessionCheck = time.Second
+	heartbeat    = 15 * time.Second
+)
+
+// live tells an open page that something has changed; the page asks what. The
+// stream ends within a second of the session.
+func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
+	if !d.mayListen(r.Context(), r) {
+		http.Error(w, "Sign in first.", http.StatusUnauthorized)
+		return
+	}
+	changed, cancel := d.Wake.Subscribe(feedTopic)
+	defer cancel()
+	stream := http.NewResponseController(w)
+	_ = stream.SetWriteDeadline(time.Time{})
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	fmt.Fprint(w, "retry: 2000\n\n")
+	_ = stream.Flush()
+
+	check, beat := time.NewTicker(sessionCheck), time.NewTicker(heartbeat)
+	defer check.Stop()
+	defer beat.Stop()
+	for {
+		text := ""
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+			text = "event: changed\ndata: 1\n\n"
+		case <-beat.C:
+			text = ": still here\n\n"
+		case <-check.C:
+			if !d.mayListen(r.Context(), r) {
+				return
+			}
+			continue
+		}
+		if _, err := fmt.Fprint(w, text); err != nil || stream.Flush() != nil {
+			return
+		}
+	}
+}
+
+func (d *Dashboard) mayListen(ctx context.Context, r *http.Request) bool {
+	cookie, err := r.Cookie(d.Access.CookieName())
+	if err != nil || r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		return false
+	}
+	_, err = d.Access.Visitor(ctx, cookie.Value)
+	return err == nil
+}

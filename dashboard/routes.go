@@ -1,0 +1,70 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// access says who may call a route.
+type access int
+
+const (
+	signedIn access = iota // the owner, with a session
+	fresh                  // the owner, who has given password or passkey within the last minutes
+	anybody                // before signing in
+)
+
+// route is a page, or a form that is sent.
+type route struct {
+	method, path string
+	access       access
+	handle       func(v *visit) error
+}
+
+// routes is every route of the dashboard; the matrix of routes and callers is
+// made from it.
+func (d *Dashboard) routes() []route {
+	var all []route
+	for _, part := range [][]route{d.homeRoutes(), d.approvalRoutes()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+func get(path string, handle func(v *visit) error) route {
+	return route{method: http.MethodGet, path: path, handle: handle}
+}
+
+func post(path string, handle func(v *visit) error) route {
+	return route{method: http.MethodPost, path: path, handle: handle}
+}
+
+func (r route) with(a access) route {
+	r.access = a
+	return r
+}
+
+// serve checks what every route has to check, then calls it.
+func (d *Dashboard) serve(r route) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		v := &visit{d: d, c: c, now: d.Clock.Now()}
+		if r.method != http.MethodGet {
+			if err := sameSite(c); err != nil {
+				return err
+			}
+		}
+		if r.access != anybody {
+			if err := v.identify(); err != nil {
+				return v.toLogin()
+			}
+			if r.method != http.MethodGet && !v.rightToken() {
+				return errForeignForm
+			}
+			if r.access == fresh && !v.visitor.Fresh {
+				return v.toReauthenticate()
+			}
+		}
+		return r.handle(v)
+	}
+}

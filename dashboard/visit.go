@@ -1,0 +1,131 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/url"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
+
+	"agentlink/approvals"
+	"agentlink/coordination"
+	"agentlink/dashboard/view"
+	"agentlink/node"
+)
+
+// Visitor is a signed-in owner.
+type Visitor struct {
+	SessionID string
+	OwnerID   string
+	Name      string
+	CSRF      string // what every form of this session carries
+	Fresh     bool   // password or passkey was given within the last minutes
+	// LastVisit is when the session before this one was last used; zero at first.
+	LastVisit time.Time
+}
+
+// Access tells who visits.
+type Access interface {
+	// CookieName is the name of the session's cookie.
+	CookieName() string
+	// Visitor finds who holds a session. Code: unauthorized.
+	Visitor(ctx context.Context, cookie string) (Visitor, error)
+}
+
+// visit is one request of an owner's browser.
+type visit struct {
+	d       *Dashboard
+	c       *fiber.Ctx
+	visitor Visitor
+	now     time.Time
+}
+
+func (v *visit) ctx() context.Context { return v.c.UserContext() }
+
+func (v *visit) identify() (err error) {
+	v.visitor, err = v.d.Access.Visitor(v.ctx(), v.c.Cookies(v.d.Access.CookieName()))
+	return err
+}
+
+// actor is the owner acting upon an agent, or upon the node where agentID is "".
+func (v *visit) actor(agentID string) node.Actor {
+	return node.Actor{Kind: node.ActorOwner, OwnerID: v.visitor.OwnerID, AgentID: agentID, Via: "dashboard session=" + short(v.visitor.SessionID)}
+}
+
+// short names a session in the log without giving it away.
+func short(id string) string { return id[:min(8, len(id))] }
+
+func (v *visit) rightToken() bool {
+	given := v.c.FormValue("csrf")
+	return v.visitor.CSRF != "" && subtle.ConstantTimeCompare([]byte(given), []byte(v.visitor.CSRF)) == 1
+}
+
+func (v *visit) toLogin() error {
+	return v.goTo("/login?next=" + url.QueryEscape(v.place()))
+}
+
+func (v *visit) toReauthenticate() error {
+	return v.goTo("/confirm?next=" + url.QueryEscape(v.place()))
+}
+
+// place is where the visitor is to come back to: the page itself, or the page
+// whose form was sent.
+func (v *visit) place() string {
+	if v.c.Method() == fiber.MethodGet {
+		return v.c.OriginalURL()
+	}
+	if back, err := url.Parse(v.c.Get(fiber.HeaderReferer)); err == nil && back.Path != "" {
+		return back.RequestURI()
+	}
+	return "/"
+}
+
+// goTo ends a form, so that reloading the next page sends nothing again.
+func (v *visit) goTo(path string) error { return v.c.Redirect(path, fiber.StatusSeeOther) }
+
+// read runs one reading transaction.
+func (v *visit) read(f func(tx node.Tx) error) error { return v.d.DB.View(v.ctx(), f) }
+
+// write runs one changing transaction.
+func (v *visit) write(f func(tx node.Tx) error) error { return v.d.DB.InTx(v.ctx(), f) }
+
+// frame is what stands around a page, read in the page's own transaction.
+func (v *visit) frame(tx node.Tx, title, here string) (view.Frame, error) {
+	waiting, err := v.d.waiting(tx)
+	if err != nil {
+		return view.Frame{}, err
+	}
+	head, err := v.d.Events.AuditHead(tx)
+	return view.Frame{
+		Title: title, Here: here, Owner: v.visitor.Name, Host: v.d.Info.Host, Waiting: waiting, CSRF: v.visitor.CSRF,
+		Now: v.now, Seen: head.Position, Notice: notices[v.c.Query("done")],
+	}, err
+}
+
+// waiting counts what waits for the owner, up to maxCounted of each kind.
+func (d *Dashboard) waiting(tx node.Tx) (int, error) {
+	pending, err := d.Approvals.Approvals(tx, approvals.Filter{Status: approvals.Pending, Limit: maxCounted})
+	if err != nil {
+		return 0, err
+	}
+	requests, err := d.Coordination.Incoming(tx, coordination.Page{Limit: maxCounted})
+	return len(pending) + len(requests), err
+}
+
+const maxCounted = 100
+
+// show renders a page.
+func (v *visit) show(component templ.Component) error {
+	v.c.Set(fiber.HeaderContentType, "text/html; charset=utf-8")
+	return component.Render(v.ctx(), v.c.Response().BodyWriter())
+}
+
+// notices says what was just done, by the word in the address of the next page:
+// an address can bring no text of its own onto a page.
+var notices = map[string]string{
+	"approved": "Approved.", "rejected": "Rejected.", "failed": "It could no longer be done. The approval is used up all the same.",
+	"saved": "Saved.", "removed": "Removed.", "accepted": "Accepted. Both sides are connected.", "revoked": "The connection has ended.",
+	"sent": "Sent.", "requested": "The request is on its way.", "cancelled": "The task is cancelled.",
+}
