@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,18 +23,17 @@ func runLoop(t *testing.T, l loop) {
 func TestLoopStepsUntilNoMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		steps := 0
+		var steps atomic.Int64
 		runLoop(t, loop{every: time.Hour, step: func(context.Context) (bool, error) {
-			steps++
-			return steps < 5, nil
+			return steps.Add(1) < 5, nil
 		}})
-		if steps != 5 {
-			t.Errorf("%d steps, want 5", steps)
+		if steps.Load() != 5 {
+			t.Errorf("%d steps, want 5", steps.Load())
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if steps != 6 {
-			t.Errorf("%d steps after the longest pause, want 6", steps)
+		if steps.Load() != 6 {
+			t.Errorf("%d steps after the longest pause, want 6", steps.Load())
 		}
 	})
 }
@@ -41,15 +41,16 @@ func TestLoopStepsUntilNoMore(t *testing.T) {
 func TestLoopWakes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		steps, wake := 0, make(chan struct{}, 1)
+		var steps atomic.Int64
+		wake := make(chan struct{}, 1)
 		runLoop(t, loop{every: time.Hour, wake: wake, step: func(context.Context) (bool, error) {
-			steps++
+			steps.Add(1)
 			return false, nil
 		}})
 		wake <- struct{}{}
 		synctest.Wait()
-		if steps != 2 {
-			t.Errorf("%d steps, want 2", steps)
+		if steps.Load() != 2 {
+			t.Errorf("%d steps, want 2", steps.Load())
 		}
 	})
 }
@@ -57,22 +58,22 @@ func TestLoopWakes(t *testing.T) {
 func TestLoopKeepsItsNextTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		steps := 0
+		var steps atomic.Int64
 		due := node.SystemClock{}.Now().Add(3 * time.Second)
 		runLoop(t, loop{
 			every: time.Hour,
-			due:   func(context.Context) (time.Time, bool, error) { return due, steps < 2, nil },
-			step:  func(context.Context) (bool, error) { steps++; return false, nil },
+			due:   func(context.Context) (time.Time, bool, error) { return due, steps.Load() < 2, nil },
+			step:  func(context.Context) (bool, error) { steps.Add(1); return false, nil },
 		})
 		time.Sleep(3*time.Second - time.Millisecond)
 		synctest.Wait()
-		if steps != 1 {
-			t.Errorf("%d steps before it was due, want 1", steps)
+		if steps.Load() != 1 {
+			t.Errorf("%d steps before it was due, want 1", steps.Load())
 		}
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if steps != 2 {
-			t.Errorf("%d steps once it was due, want 2", steps)
+		if steps.Load() != 2 {
+			t.Errorf("%d steps once it was due, want 2", steps.Load())
 		}
 	})
 }
@@ -81,9 +82,10 @@ func TestLoopKeepsItsNextTime(t *testing.T) {
 func TestLoopBacksOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		steps, wake := 0, make(chan struct{}, 1)
+		var steps atomic.Int64
+		wake := make(chan struct{}, 1)
 		runLoop(t, loop{every: time.Millisecond, wake: wake, step: func(context.Context) (bool, error) {
-			steps++
+			steps.Add(1)
 			select {
 			case wake <- struct{}{}:
 			default:
@@ -92,8 +94,8 @@ func TestLoopBacksOff(t *testing.T) {
 		}})
 		time.Sleep(time.Minute) // tries at 0, 1, 3, 7, 15, 31 s, then each 30 s
 		synctest.Wait()
-		if steps != 6 {
-			t.Errorf("%d tries in a minute, want 6", steps)
+		if steps.Load() != 6 {
+			t.Errorf("%d tries in a minute, want 6", steps.Load())
 		}
 	})
 }
