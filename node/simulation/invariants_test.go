@@ -52,6 +52,9 @@ func (h *history) waiting() (text string) {
 				return err
 			}
 			queued, err := s.store.QueuedMessages(tx, s.agent.ID, c.ID)
+			if err != nil {
+				return err
+			}
 			for _, m := range queued {
 				text += fmt.Sprintf("\n  %s %s %s of %s code=%q seq=%d position=%d tries=%d expires=%s", s.name, m.Type, m.ID, m.TaskUID, m.Code, m.Seq, m.Position, m.Tries, m.ExpiresAt)
 			}
