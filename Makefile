@@ -45,7 +45,7 @@ vet:
 
 .PHONY: lint
 lint: ## golangci-lint with .golangci.yml
-	$(GO) run $(GOLANGCI) run --timeout 20m ./...
+	$(GO) run $(GOLANGCI) run --allow-parallel-runners --timeout 20m ./...
 
 .PHONY: generate
 generate: ## write what is generated anew
