@@ -100,6 +100,7 @@ var homes = []struct {
 	{"filippo.io/age", []string{"node/seal"}, nil},
 	{"github.com/golang-jwt/jwt", []string{"node/token"}, nil},
 	{"github.com/open-policy-agent/opa", []string{"policy/engine"}, []string{"rego"}},
+	{"github.com/go-webauthn/webauthn", []string{"node/owner"}, nil},
 	{"github.com/gofiber/fiber", []string{"node/api", "node/api/*", "dashboard", "node/app"}, nil},
 	{"github.com/valyala/fasthttp", []string{"node/api"}, nil},
 	{"database/sql", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},

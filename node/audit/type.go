@@ -6,10 +6,21 @@ type Type string
 
 // The types of event.
 const (
-	NodeStarted        Type = "node.started"
-	OwnerCreated       Type = "owner.created"
-	OwnerPasswordSet   Type = "owner.password_set"
-	OwnerAuthFailed    Type = "owner.auth_failed"
+	NodeStarted      Type = "node.started"
+	OwnerCreated     Type = "owner.created"
+	OwnerPasswordSet Type = "owner.password_set"
+	OwnerAuthFailed  Type = "owner.auth_failed"
+
+	OwnerSessionOpened     Type = "owner.session_opened"
+	OwnerSessionEnded      Type = "owner.session_ended"
+	OwnerConfirmed         Type = "owner.confirmed" // signed in again within a session
+	OwnerPasskeyAdded      Type = "owner.passkey_added"
+	OwnerPasskeyRemoved    Type = "owner.passkey_removed"
+	OwnerRecoveryCodesMade Type = "owner.recovery_codes_made"
+	OwnerRecoveryCodeUsed  Type = "owner.recovery_code_used"
+	OwnerLinkMade          Type = "owner.link_made"
+	OwnerLinkUsed          Type = "owner.link_used"
+
 	AgentCreated       Type = "agent.created"
 	AgentModeChanged   Type = "agent.mode_changed"
 	AgentStatusChanged Type = "agent.status_changed"

@@ -98,20 +98,25 @@ func (b *book) SetOwnerPassword(_ node.Tx, _, hash string) error {
 	return b.failing("SetOwnerPassword")
 }
 
-func (b *book) InsertPasswordGuess(_ node.Tx, id string, at time.Time) error {
+func (b *book) OwnerPassword(tx node.Tx) (string, error) {
+	_, err := b.Owner(tx)
+	return b.state.hash, err
+}
+
+func (b *book) InsertGuess(_ node.Tx, bucket, id string, at time.Time) error {
 	b.state.guesses[id] = at
 	if b.guessed != nil {
 		b.guessed()
 	}
-	return b.failing("InsertPasswordGuess")
+	return b.failing("InsertGuess")
 }
 
-func (b *book) DeletePasswordGuess(_ node.Tx, id string) error {
+func (b *book) DeleteGuess(_ node.Tx, id string) error {
 	delete(b.state.guesses, id)
-	return b.failing("DeletePasswordGuess")
+	return b.failing("DeleteGuess")
 }
 
-func (b *book) PasswordGuesses(_ node.Tx, since time.Time) (count int, oldest time.Time, err error) {
+func (b *book) Guesses(_ node.Tx, _ string, since time.Time) (count int, oldest time.Time, err error) {
 	for id, at := range b.state.guesses {
 		switch {
 		case !at.After(since):
@@ -123,7 +128,7 @@ func (b *book) PasswordGuesses(_ node.Tx, since time.Time) (count int, oldest ti
 			count++
 		}
 	}
-	return count, oldest, b.failing("PasswordGuesses")
+	return count, oldest, b.failing("Guesses")
 }
 
 func (b *book) LockHead(node.Tx) (audit.Head, error) {

@@ -32,7 +32,7 @@ func TestCheckPassword(t *testing.T) {
 		t.Errorf("%d guesses counted", len(b.state.guesses))
 	}
 	row := b.state.rows[len(b.state.rows)-1]
-	if row.Type != audit.OwnerAuthFailed || row.OwnerID != b.state.owner.ID || row.Via != actor.Via || string(row.Data) != "{}" {
+	if row.Type != audit.OwnerAuthFailed || row.OwnerID != b.state.owner.ID || row.Via != actor.Via || string(row.Data) != `{"how":"password"}` {
 		t.Errorf("audit row %+v", row)
 	}
 }
@@ -131,7 +131,7 @@ func TestCheckPasswordRightAtOnce(t *testing.T) {
 // counted.
 func TestCheckPasswordFailsClosed(t *testing.T) {
 	t.Parallel()
-	for _, method := range []string{"PasswordGuesses", "InsertPasswordGuess", "DeletePasswordGuess", "AppendAudit"} {
+	for _, method := range []string{"Guesses", "InsertGuess", "DeleteGuess", "AppendAudit"} {
 		b, service := setup(t)
 		b.fails = method
 		if method != "AppendAudit" {

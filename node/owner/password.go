@@ -38,8 +38,22 @@ const (
 )
 
 // Password is a password that can be stored: its argon2id hash as a PHC string,
-// $argon2id$v=19$m=…,t=…,p=…$salt$hash.
+// $argon2id$v=19$m=…,t=…,p=…$salt$hash. The zero Password is none: an owner who
+// comes in by passkeys alone.
 type Password struct{ phc string }
+
+// noPassword stands in the place of a hash. No text matches it.
+const noPassword = "none"
+
+func (p Password) none() bool { return p.phc == "" || p.phc == noPassword }
+
+// stored is never empty.
+func (p Password) stored() string {
+	if p.none() {
+		return noPassword
+	}
+	return p.phc
+}
 
 // NewPassword checks and hashes a password: at least MinPasswordChars characters
 // and at most MaxPasswordBytes bytes. It takes some 50 ms and belongs outside of
@@ -70,6 +84,9 @@ func stretch(text string, salt []byte, c cost) []byte {
 
 // matches compares in constant time.
 func (p Password) matches(text string) (bool, error) {
+	if p.phc == noPassword {
+		return false, nil
+	}
 	c, salt, hash, err := parse(p.phc)
 	if err != nil {
 		return false, err

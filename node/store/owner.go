@@ -67,24 +67,34 @@ func (s *Store) SetOwnerPassword(tx node.Tx, ownerID, passwordHash string) error
 	return err
 }
 
-// InsertPasswordGuess implements owner.Store.
-func (s *Store) InsertPasswordGuess(tx node.Tx, id string, at time.Time) error {
-	_, err := s.exec(tx, `INSERT INTO password_guesses (id, at) VALUES ($1, $2)`, id, micros(at))
+// OwnerPassword implements owner.Store.
+func (s *Store) OwnerPassword(tx node.Tx) (passwordHash string, err error) {
+	o, sealed, err := s.readOwner(tx, `SELECT id, name, password_hash, created_at FROM owners WHERE slot = 1`)
+	if err != nil {
+		return "", err
+	}
+	hash, err := s.open(ownerPlace("password_hash", o.ID), sealed)
+	return string(hash), err
+}
+
+// InsertGuess implements owner.Store.
+func (s *Store) InsertGuess(tx node.Tx, bucket, id string, at time.Time) error {
+	_, err := s.exec(tx, `INSERT INTO guesses (id, bucket, at) VALUES ($1, $2, $3)`, id, bucket, micros(at))
 	return err
 }
 
-// DeletePasswordGuess implements owner.Store.
-func (s *Store) DeletePasswordGuess(tx node.Tx, id string) error {
-	_, err := s.exec(tx, `DELETE FROM password_guesses WHERE id = $1`, id)
+// DeleteGuess implements owner.Store.
+func (s *Store) DeleteGuess(tx node.Tx, id string) error {
+	_, err := s.exec(tx, `DELETE FROM guesses WHERE id = $1`, id)
 	return err
 }
 
-// PasswordGuesses implements owner.Store.
-func (s *Store) PasswordGuesses(tx node.Tx, since time.Time) (count int, oldest time.Time, err error) {
-	if _, err := s.exec(tx, `DELETE FROM password_guesses WHERE at <= $1`, micros(since)); err != nil {
+// Guesses implements owner.Store.
+func (s *Store) Guesses(tx node.Tx, bucket string, since time.Time) (count int, oldest time.Time, err error) {
+	if _, err := s.exec(tx, `DELETE FROM guesses WHERE at <= $1`, micros(since)); err != nil {
 		return 0, time.Time{}, err
 	}
 	var first int64
-	err = s.one(tx, `SELECT COUNT(*), COALESCE(MIN(at), 0) FROM password_guesses`, nil, &count, &first)
+	err = s.one(tx, `SELECT COUNT(*), COALESCE(MIN(at), 0) FROM guesses WHERE bucket = $1`, []any{bucket}, &count, &first)
 	return count, timeOf(first), err
 }

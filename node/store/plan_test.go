@@ -17,8 +17,8 @@ import (
 // unindexed lists parts of statements that may read or sort without an index,
 // with white space made one, and the reason.
 var unindexed = map[string]string{
-	"FROM password_guesses":                                  "holds a minute of guesses",
-	"SELECT COUNT(*) FROM":                                   "a test counts",
+	"FROM recovery_codes":  "holds ten",
+	"SELECT COUNT(*) FROM": "a test counts",
 	"FROM approvals WHERE status IN ('pending', 'approved')": "what is open is little: approvals.MaxPending an agent, for a day",
 	"ORDER BY CASE WHEN type = 'task.void'":                  "at most two messages share a number",
 }

@@ -39,6 +39,8 @@ func oneOwner(t *testing.T, s *store.Store) {
 		wantCode(t, err, node.NotFound)
 		_, _, err = s.LockOwner(tx)
 		wantCode(t, err, node.NotFound)
+		_, err = s.OwnerPassword(tx)
+		wantCode(t, err, node.NotFound)
 		wantCode(t, s.SetOwnerPassword(tx, "o1", "hash"), node.NotFound)
 		return nil
 	})
@@ -63,6 +65,9 @@ func oneOwner(t *testing.T, s *store.Store) {
 		got, hash, err := s.LockOwner(tx)
 		if diff := cmp.Diff(ada, got); diff != "" || hash != "hash 3" {
 			t.Errorf("locked owner has hash %q (-want +got):\n%s", hash, diff)
+		}
+		if hash, err := s.OwnerPassword(tx); err != nil || hash != "hash 3" {
+			t.Errorf("the owner's hash is %q, %v", hash, err)
 		}
 		return err
 	})
@@ -103,18 +108,21 @@ func guesses(t *testing.T, s *store.Store) {
 	inTx(t, s, func(tx node.Tx) error {
 		now := tx.Now()
 		for i := range 5 {
-			if err := s.InsertPasswordGuess(tx, fmt.Sprint("g", i), now.Add(time.Duration(i)*time.Second)); err != nil {
+			if err := s.InsertGuess(tx, "password", fmt.Sprint("g", i), now.Add(time.Duration(i)*time.Second)); err != nil {
 				return err
 			}
 		}
-		count, oldest, err := s.PasswordGuesses(tx, now.Add(time.Second))
+		if err := s.InsertGuess(tx, "recovery code", "other", now.Add(3*time.Second)); err != nil {
+			return err
+		}
+		count, oldest, err := s.Guesses(tx, "password", now.Add(time.Second))
 		if count != 3 || !oldest.Equal(now.Add(2*time.Second)) {
 			t.Errorf("%d guesses since %v, want 3 since %v", count, oldest, now.Add(2*time.Second))
 		}
-		if err := errors.Join(err, s.DeletePasswordGuess(tx, "g2"), s.DeletePasswordGuess(tx, "unknown")); err != nil {
+		if err := errors.Join(err, s.DeleteGuess(tx, "g2"), s.DeleteGuess(tx, "unknown")); err != nil {
 			return err
 		}
-		count, oldest, err = s.PasswordGuesses(tx, now.Add(time.Hour))
+		count, oldest, err = s.Guesses(tx, "password", now.Add(time.Hour))
 		if count != 0 || !oldest.IsZero() {
 			t.Errorf("%d guesses since %v, want none", count, oldest)
 		}
