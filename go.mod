@@ -6,7 +6,9 @@ require (
 	c2sp.org/CCTV/age v0.0.0-20260829155415-4448f2097b2d
 	filippo.io/age v1.3.2
 	filippo.io/edwards25519 v1.2.0
+	github.com/descope/virtualwebauthn v1.0.3
 	github.com/go-json-experiment/json v1.27.2
+	github.com/go-webauthn/webauthn v0.18.2
 	github.com/gofiber/fiber/v2 v2.52.15
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/google/go-cmp v0.7.0
