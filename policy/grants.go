@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"agentlink/node"
@@ -105,23 +106,24 @@ func (s *Service) Grants(tx node.Tx, agentID string, contact *string) ([]Grant, 
 // an allow: as a contact's grant it would outrank every agent-wide deny.
 var defaults = []string{"disclose.*", "action.*"}
 
-// DefaultGrants writes the grants of a new connection that are not there yet:
-// disclose.* ask and action.* ask. What the contact has from before stays; one
-// that has expired is not there.
+// DefaultGrants writes the grants of a new connection: disclose.* ask and
+// action.* ask. Where the contact has a grant for the same wildcard from before,
+// whatever its mode, that one stays and nothing is written, since an ask beside an
+// allow would win; one that has expired is not there.
 func (s *Service) DefaultGrants(tx node.Tx, actor node.Actor, agentID, contact string) error {
 	agent, err := s.Store.RaiseRules(tx, agentID, s.IDs.New())
 	if err != nil {
 		return err
 	}
+	there, err := s.Store.Grants(tx, agentID, &contact)
+	if err != nil {
+		return err
+	}
 	for _, capability := range defaults {
-		n := NewGrant{AgentID: agentID, Contact: contact, Capability: capability, Mode: Ask}
-		there, err := s.Store.GrantFor(tx, agentID, contact, capability, Ask)
-		if err == nil && !there.expired(tx.Now()) {
+		if slices.ContainsFunc(there, func(g Grant) bool { return g.Capability == capability && !g.expired(tx.Now()) }) {
 			continue
 		}
-		if err != nil && node.CodeOf(err) != node.NotFound {
-			return err
-		}
+		n := NewGrant{AgentID: agentID, Contact: contact, Capability: capability, Mode: Ask}
 		if _, err := s.putGrant(tx, actor, agent, n); err != nil {
 			return err
 		}

@@ -204,6 +204,19 @@ func TestDefaultGrants(t *testing.T) {
 	}
 }
 
+// TestDefaultGrantsLeaveTheOwnersWord: a contact that comes back meets what the
+// owner had set for the same wildcard, and no ask beside it, which would win.
+func TestDefaultGrantsLeaveTheOwnersWord(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	b.set(t, policy.NewGrant{AgentID: agent.ID, Contact: anna, Capability: "disclose.*", Mode: policy.Allow})
+	b.in(t, func(tx node.Tx) error { return b.DefaultGrants(tx, owner, agent.ID, anna) })
+	if got := b.decide(t, agent.ID, "disclose.dietary").Answers[0]; got.Outcome != policy.Allowed {
+		t.Errorf("the owner's allow is %+v after reconnecting", got)
+	}
+}
+
 // TestEffective: what saving a grant comes to.
 func TestEffective(t *testing.T) {
 	t.Parallel()

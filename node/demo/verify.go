@@ -3,8 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
-
-	"github.com/google/go-cmp/cmp"
+	"reflect"
 
 	"agentlink/node/api/socket"
 	"agentlink/node/audit"
@@ -50,8 +49,8 @@ func (p *play) compare(ctx context.Context) error {
 		copies[i] = sharedOf(got)
 		p.on(h.side, "the copy is %s, version %d", copies[i].Status, len(copies[i].Proposals))
 	}
-	if diff := cmp.Diff(copies[0], copies[1]); diff != "" {
-		return fmt.Errorf("the two copies differ:\n%s", diff)
+	if !reflect.DeepEqual(copies[0], copies[1]) {
+		return fmt.Errorf("the two copies differ: %+v and %+v", copies[0], copies[1])
 	}
 	p.say("Both copies agree: status, deadline, and every proposal by its digest.")
 	return nil
