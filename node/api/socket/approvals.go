@@ -88,15 +88,11 @@ func (s *Server) decide(tx node.Tx, actor node.Actor, r DecideApproval) (Effect,
 }
 
 func (s *Server) listApprovals(tx node.Tx, r ListApprovals) ([]Approval, error) {
-	filter := approvals.Filter{Status: r.Status, Limit: limit(r.Limit)}
-	if r.Agent != "" {
-		agent, err := s.agent(tx, r.Agent)
-		if err != nil {
-			return nil, err
-		}
-		filter.AgentID = agent.ID
+	agentID, err := s.filter(tx, r.Agent)
+	if err != nil {
+		return nil, err
 	}
-	list, err := s.Approvals.Approvals(tx, filter)
+	list, err := s.Approvals.Approvals(tx, approvals.Filter{AgentID: agentID, Status: r.Status, Limit: limit(r.Limit)})
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +140,10 @@ func (s *Server) approvalID(tx node.Tx, text string) (string, error) {
 	})
 }
 
-// eachApproval visits those of one status, which have one order.
+// eachApproval visits those of one status, which have one order, the first ones.
 func (s *Server) eachApproval(tx node.Tx, status approvals.Status, visit func(approvals.Approval)) error {
 	filter := approvals.Filter{Status: status, Limit: pageSize}
-	for {
+	for seen := 0; seen < maxWalk; seen += pageSize {
 		list, err := s.Approvals.Approvals(tx, filter)
 		if err != nil {
 			return err
@@ -160,6 +156,7 @@ func (s *Server) eachApproval(tx node.Tx, status approvals.Status, visit func(ap
 			return nil
 		}
 	}
+	return nil
 }
 
 // pageKey is what a list of one status is ordered by.

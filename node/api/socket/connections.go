@@ -6,7 +6,6 @@ import (
 
 	"agentlink/coordination"
 	"agentlink/node"
-	"agentlink/policy"
 )
 
 // Connection is a connection as its owner sees it.
@@ -174,21 +173,20 @@ func (s *Server) invite(tx node.Tx, actor node.Actor, r AgentRef) (Invitation, e
 }
 
 func (s *Server) listConnections(tx node.Tx, r ListOf) ([]Connection, error) {
-	agents, err := s.agents(tx, r.Agent)
+	agentID, err := s.filter(tx, r.Agent)
 	if err != nil {
 		return nil, err
 	}
-	views := []Connection{}
-	for _, agent := range agents {
-		connections, err := s.Coordination.Connections(tx, agent.ID, coordination.Page{Limit: limit(r.Limit)})
-		if err != nil {
-			return nil, err
-		}
-		for _, connection := range connections {
-			views = append(views, connectionOf(connection, agent.Handle))
-		}
+	connections, err := s.Coordination.Connections(tx, agentID, coordination.Page{Limit: limit(r.Limit)})
+	if err != nil {
+		return nil, err
 	}
-	return views, nil
+	names, err := s.agentNames(tx)
+	views := make([]Connection, len(connections))
+	for i, connection := range connections {
+		views[i] = connectionOf(connection, names[connection.AgentID])
+	}
+	return views, err
 }
 
 func limit(asked int) int {
@@ -211,11 +209,9 @@ func (s *Server) connection(tx node.Tx, id string) (coordination.Connection, err
 
 func (s *Server) shortConnection(tx node.Tx, text string) (string, error) {
 	return short("connection", text, func(visit func(string)) error {
-		return s.eachAgent(tx, func(agent policy.Agent) error {
-			return s.eachConnection(tx, agent.ID, func(connection coordination.Connection) bool {
-				visit(connection.ID)
-				return false
-			})
+		return s.eachConnection(tx, "", func(connection coordination.Connection) bool {
+			visit(connection.ID)
+			return false
 		})
 	})
 }

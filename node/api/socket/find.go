@@ -46,13 +46,13 @@ func handles(agents []policy.Agent) []string {
 	return names
 }
 
-// agents lists the agent that is named, or all of them for "".
-func (s *Server) agents(tx node.Tx, name string) ([]policy.Agent, error) {
+// filter finds the id of the agent that a list is narrowed to; "" means all.
+func (s *Server) filter(tx node.Tx, name string) (string, error) {
 	if name == "" {
-		return s.Policy.Agents(tx)
+		return "", nil
 	}
 	agent, err := s.agent(tx, name)
-	return []policy.Agent{agent}, err
+	return agent.ID, err
 }
 
 // agentNames maps ids to handles, for lists.
@@ -91,13 +91,17 @@ func short(what, text string, walk func(visit func(id string)) error) (string, e
 	return "", node.Errorf(node.NotFound, "There is no such %s.", what)
 }
 
-// pageSize is the most that the services give at once.
-const pageSize = 100
+// pageSize is the most that the services give at once, and maxWalk how many
+// entries of a list are looked through: who means older ones gives ids in full.
+const (
+	pageSize = 100
+	maxWalk  = 1000
+)
 
 // each visits a list page by page, newest first, until visit says stop.
 func each[T any](list func(coordination.Page) ([]T, error), key func(T) (time.Time, string), visit func(T) (stop bool)) error {
 	page := coordination.Page{Limit: pageSize}
-	for {
+	for seen := 0; seen < maxWalk; seen += pageSize {
 		entries, err := list(page)
 		if err != nil {
 			return err
@@ -112,6 +116,7 @@ func each[T any](list func(coordination.Page) ([]T, error), key func(T) (time.Ti
 			return nil
 		}
 	}
+	return nil
 }
 
 func (s *Server) eachAgent(tx node.Tx, visit func(policy.Agent) error) error {

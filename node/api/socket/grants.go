@@ -168,7 +168,7 @@ func (s *Server) grantID(tx node.Tx, text string) (string, policy.Agent, error) 
 }
 
 func (s *Server) listGrants(tx node.Tx, r ListGrants) ([]Grant, error) {
-	agents, err := s.agents(tx, r.Agent)
+	only, err := s.filter(tx, r.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -177,16 +177,17 @@ func (s *Server) listGrants(tx node.Tx, r ListGrants) ([]Grant, error) {
 		contact = &r.Contact
 	}
 	views := []Grant{}
-	for _, agent := range agents {
-		grants, err := s.Policy.Grants(tx, agent.ID, contact)
-		if err != nil {
-			return nil, err
+	err = s.eachAgent(tx, func(agent policy.Agent) error {
+		if only != "" && agent.ID != only {
+			return nil
 		}
+		grants, err := s.Policy.Grants(tx, agent.ID, contact)
 		for _, grant := range grants {
 			views = append(views, grantView(grant, agent.Handle))
 		}
-	}
-	return views, nil
+		return err
+	})
+	return views, err
 }
 
 func grantView(grant policy.Grant, agent string) Grant {

@@ -52,15 +52,11 @@ func (s *Server) logCommands() {
 }
 
 func (s *Server) tail(tx node.Tx, r Tail) ([]Event, error) {
-	filter := audit.Filter{Types: r.Types, Limit: limit(r.Limit)}
-	if r.Agent != "" {
-		agent, err := s.agent(tx, r.Agent)
-		if err != nil {
-			return nil, err
-		}
-		filter.AgentID = agent.ID
+	agentID, err := s.filter(tx, r.Agent)
+	if err != nil {
+		return nil, err
 	}
-	rows, err := s.rows(tx, filter, r.After)
+	rows, err := s.rows(tx, audit.Filter{AgentID: agentID, Types: r.Types, Limit: limit(r.Limit)}, r.After)
 	if err != nil {
 		return nil, err
 	}

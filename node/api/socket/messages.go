@@ -63,50 +63,42 @@ func (s *Server) sendMessage(ctx context.Context, r SendMessage) (Sent, error) {
 }
 
 func (s *Server) listMessages(tx node.Tx, r ListMessages) ([]Message, error) {
+	agentID, err := s.filter(tx, r.Agent)
+	if err != nil {
+		return nil, err
+	}
+	connectionID := ""
 	if r.Connection != "" {
 		connection, err := s.connection(tx, r.Connection)
 		if err != nil {
 			return nil, err
 		}
-		return s.messagesOf(tx, connection.AgentID, connection.ID, r.Limit)
+		connectionID = connection.ID
 	}
-	agents, err := s.agents(tx, r.Agent)
+	messages, err := s.Coordination.Messages(tx, agentID, connectionID, coordination.Page{Limit: limit(r.Limit)})
 	if err != nil {
 		return nil, err
 	}
-	views := []Message{}
-	for _, agent := range agents {
-		more, err := s.messagesOf(tx, agent.ID, "", r.Limit)
-		if err != nil {
-			return nil, err
-		}
-		views = append(views, more...)
-	}
-	return views, nil
+	return s.messageViews(tx, messages)
 }
 
-func (s *Server) messagesOf(tx node.Tx, agentID, connectionID string, most int) ([]Message, error) {
-	agent, err := s.Policy.Agent(tx, agentID)
+func (s *Server) messageViews(tx node.Tx, messages []coordination.Message) ([]Message, error) {
+	names, err := s.agentNames(tx)
 	if err != nil {
 		return nil, err
 	}
-	messages, err := s.Coordination.Messages(tx, agentID, connectionID, coordination.Page{Limit: limit(most)})
-	if err != nil {
-		return nil, err
-	}
-	contacts := map[string]string{}
+	contacts := map[string]string{} // by connection
 	views := make([]Message, len(messages))
 	for i, message := range messages {
-		contact, known := contacts[message.ConnectionID]
-		if !known {
-			connection, err := s.Coordination.Connection(tx, agentID, message.ConnectionID)
+		if _, known := contacts[message.ConnectionID]; !known {
+			connection, err := s.Coordination.Connection(tx, "", message.ConnectionID)
 			if err != nil {
 				return nil, err
 			}
-			contact = connection.Contact
-			contacts[message.ConnectionID] = contact
+			contacts[message.ConnectionID] = connection.Contact
 		}
-		if views[i], err = messageOf(message, agent.Handle, contact); err != nil {
+		views[i], err = messageOf(message, names[message.AgentID], contacts[message.ConnectionID])
+		if err != nil {
 			return nil, err
 		}
 	}

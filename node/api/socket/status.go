@@ -2,6 +2,8 @@ package socket
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"agentlink/approvals"
 	"agentlink/coordination"
@@ -14,16 +16,19 @@ import (
 type Status struct {
 	Info
 	Owner string `json:"owner"`
-	// Agents counts the agents by status, Connections those of all agents by
-	// status, Tasks the unfinished ones.
+	// Agents, Connections and unfinished Tasks are counted by status, up to 1,000 of
+	// each.
 	Agents      map[policy.Status]int                 `json:"agents"`
 	Connections map[coordination.ConnectionStatus]int `json:"connections"`
 	Tasks       map[coordination.Status]int           `json:"tasks"`
 	// Waiting counts what waits for the owner: pending approvals and incoming
 	// requests to connect.
-	PendingApprovals int   `json:"pendingApprovals"`
-	PendingIncoming  int   `json:"pendingIncoming"`
-	AuditRows        int64 `json:"auditRows"`
+	PendingApprovals int `json:"pendingApprovals"`
+	PendingIncoming  int `json:"pendingIncoming"`
+	// Undelivered counts messages that were tried a while ago and have not arrived,
+	// up to 100.
+	Undelivered int   `json:"undelivered"`
+	AuditRows   int64 `json:"auditRows"`
 	// AuditHead is the hash of the last row, to be written down elsewhere.
 	AuditHead string `json:"auditHead"`
 }
@@ -74,37 +79,37 @@ func (s *Server) status(tx node.Tx, _ none) (Status, error) {
 		return Status{}, err
 	}
 	status.AuditRows, status.AuditHead = head.Position, head.Hash
-	err = s.eachApproval(tx, approvals.Pending, func(approvals.Approval) { status.PendingApprovals++ })
-	if err != nil {
-		return Status{}, err
-	}
-	err = s.eachAgent(tx, func(agent policy.Agent) error { return s.count(tx, agent, &status) })
-	return status, err
+	return status, s.count(tx, &status)
 }
 
-// unfinished are the statuses of a task that still wants something.
-var unfinished = []coordination.Status{
-	coordination.Open, coordination.Negotiating, coordination.Agreed, coordination.AwaitingApproval,
-}
+// stuckAfter is how long a message has to be on its way before status tells of it.
+const stuckAfter = time.Minute
 
-func (s *Server) count(tx node.Tx, agent policy.Agent, status *Status) error {
-	status.Agents[agent.Status]++
-	err := s.eachConnection(tx, agent.ID, func(connection coordination.Connection) bool {
-		status.Connections[connection.Status]++
-		return false
-	})
+func (s *Server) count(tx node.Tx, status *Status) error {
+	err := errors.Join(
+		s.eachApproval(tx, approvals.Pending, func(approvals.Approval) { status.PendingApprovals++ }),
+		s.eachAgent(tx, func(agent policy.Agent) error { status.Agents[agent.Status]++; return nil }),
+		s.eachConnection(tx, "", func(k coordination.Connection) bool { status.Connections[k.Status]++; return false }))
 	if err != nil {
 		return err
 	}
 	status.PendingIncoming = status.Connections[coordination.PendingIncoming]
-	for _, unfinished := range unfinished {
-		filter := coordination.TaskFilter{Status: unfinished}
-		tasks, err := s.Coordination.Tasks(tx, agent.ID, filter, coordination.Page{Limit: pageSize})
-		if err != nil {
-			return err
+	status.Undelivered, err = s.Coordination.Undelivered(tx, tx.Now().Add(-stuckAfter), pageSize)
+	if err != nil {
+		return err
+	}
+	return s.countTasks(tx, status)
+}
+
+// countTasks counts those that still want something.
+func (s *Server) countTasks(tx node.Tx, status *Status) error {
+	for _, unfinished := range coordination.TaskStatuses {
+		if unfinished.Ended() {
+			continue
 		}
-		if len(tasks) > 0 {
-			status.Tasks[unfinished] += len(tasks)
+		filter := coordination.TaskFilter{Status: unfinished}
+		if err := s.eachTask(tx, "", filter, func(task coordination.Task) { status.Tasks[task.Status]++ }); err != nil {
+			return err
 		}
 	}
 	return nil

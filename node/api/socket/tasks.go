@@ -69,63 +69,56 @@ func (s *Server) taskCommands() {
 }
 
 func (s *Server) listTasks(tx node.Tx, r ListTasks) ([]Task, error) {
-	agents, err := s.agents(tx, r.Agent)
+	agentID, err := s.filter(tx, r.Agent)
 	if err != nil {
 		return nil, err
 	}
-	views := []Task{}
-	for _, agent := range agents {
-		filter := coordination.TaskFilter{Status: r.Status}
-		tasks, err := s.Coordination.Tasks(tx, agent.ID, filter, coordination.Page{Limit: limit(r.Limit)})
-		if err != nil {
-			return nil, err
-		}
-		for _, task := range tasks {
-			views = append(views, taskOf(task, agent.Handle))
-		}
+	filter := coordination.TaskFilter{Status: r.Status}
+	tasks, err := s.Coordination.Tasks(tx, agentID, filter, coordination.Page{Limit: limit(r.Limit)})
+	if err != nil {
+		return nil, err
 	}
-	return views, nil
+	names, err := s.agentNames(tx)
+	views := make([]Task, len(tasks))
+	for i, task := range tasks {
+		views[i] = taskOf(task, names[task.AgentID])
+	}
+	return views, err
 }
 
-// task finds one of the agents' copies by the full or shortened uid.
+// task finds a copy of an agent's, or of any agent, by its full or shortened uid.
 func (s *Server) task(tx node.Tx, r TaskRef) (coordination.Task, policy.Agent, error) {
-	agents, err := s.agents(tx, r.Agent)
+	agentID, err := s.filter(tx, r.Agent)
 	if err != nil {
 		return coordination.Task{}, policy.Agent{}, err
 	}
 	uid := r.UID
 	if !node.ValidID(uid) {
-		if uid, err = s.shortTask(tx, agents, uid); err != nil {
+		if uid, err = s.shortTask(tx, agentID, uid); err != nil {
 			return coordination.Task{}, policy.Agent{}, err
 		}
 	}
-	for _, agent := range agents {
-		task, err := s.Coordination.Task(tx, agent.ID, uid)
-		if err == nil || node.CodeOf(err) != node.NotFound {
-			return task, agent, err
-		}
+	task, err := s.Coordination.Task(tx, agentID, uid)
+	if err != nil {
+		return coordination.Task{}, policy.Agent{}, err
 	}
-	return coordination.Task{}, policy.Agent{}, node.Errorf(node.NotFound, "There is no such task.")
+	agent, err := s.Policy.Agent(tx, task.AgentID)
+	return task, agent, err
 }
 
-func (s *Server) shortTask(tx node.Tx, agents []policy.Agent, text string) (string, error) {
+func (s *Server) shortTask(tx node.Tx, agentID, text string) (string, error) {
 	return short("task", text, func(visit func(string)) error {
-		for _, agent := range agents {
-			if err := s.eachTask(tx, agent.ID, visit); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.eachTask(tx, agentID, coordination.TaskFilter{}, func(task coordination.Task) { visit(task.UID) })
 	})
 }
 
-func (s *Server) eachTask(tx node.Tx, agentID string, visit func(uid string)) error {
+func (s *Server) eachTask(tx node.Tx, agentID string, filter coordination.TaskFilter, visit func(coordination.Task)) error {
 	return each(
 		func(page coordination.Page) ([]coordination.Task, error) {
-			return s.Coordination.Tasks(tx, agentID, coordination.TaskFilter{}, page)
+			return s.Coordination.Tasks(tx, agentID, filter, page)
 		},
 		func(task coordination.Task) (time.Time, string) { return task.CreatedAt, task.UID },
-		func(task coordination.Task) bool { visit(task.UID); return false })
+		func(task coordination.Task) bool { visit(task); return false })
 }
 
 func taskOf(t coordination.Task, agent string) Task {

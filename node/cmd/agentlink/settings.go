@@ -18,6 +18,7 @@ var settings = []setting{
 	{"listen", config.ListenName, "host:port of the owner's and agents' side (default " + config.DefaultListen + ")"},
 	{"public-listen", config.PublicListenName, "host:port of the peers' side (default: off, peers use --listen)"},
 	{"public-url", config.PublicURLName, "how peers reach the node, such as https://node.example"},
+	{"dashboard-url", config.DashboardURLName, "how you reach the dashboard from another device, such as https://desk.example"},
 	{"tls-cert", config.TLSCertName, "PEM file of the certificate"},
 	{"tls-key", config.TLSKeyName, "PEM file of its key"},
 	{"master-key-file", config.MasterKeyFileName, "file of the master key (default: master.key in the data folder)"},

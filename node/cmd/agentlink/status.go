@@ -38,6 +38,9 @@ func (c *cli) showStatus(s socket.Status) {
 	if s.PendingApprovals > 0 {
 		c.say("Approvals that wait for you: %d. See: agentlink approvals list", s.PendingApprovals)
 	}
+	if s.Undelivered > 0 {
+		c.say("Messages that have not arrived yet: %d.", s.Undelivered)
+	}
 	if s.PendingIncoming > 0 {
 		c.say("Requests to connect that wait for you: %d. See: agentlink connection list", s.PendingIncoming)
 	}
