@@ -26,6 +26,7 @@ type Config struct {
 	Access       Access
 	Policy       *policy.Service
 	Decider      policy.Decider
+	Decisions    Decisions
 	Approvals    *approvals.Service
 	Coordination *coordination.Service
 	Actions      *actions.Service
@@ -35,6 +36,12 @@ type Config struct {
 	Wake         Wake
 	Info         Info
 	Log          *slog.Logger
+}
+
+// Decisions explains what was decided; engine.Engine implements it.
+type Decisions interface {
+	// Explain gives a decision as it was recorded. Code: not_found.
+	Explain(tx node.Tx, decisionID string) (policy.Record, error)
 }
 
 // Info is what the node says of itself.
