@@ -66,21 +66,25 @@ func (h *history) waiting() (text string) {
 	return text
 }
 
-// quiet says whether no outbox has anything for an active connection.
+// quiet says whether nothing waits that can still arrive: all of an active
+// connection, of an ended one the notices.
 func (h *history) quiet() bool {
 	for _, s := range h.sides {
-		quiet := true
+		waiting := 0
 		s.in(h.t, func(tx node.Tx) error {
 			c, err := s.connection(tx)
-			if err != nil || c.Status != coordination.ConnActive {
-				quiet = true
+			if err != nil {
 				return err
 			}
 			queued, err := s.store.QueuedMessages(tx, s.agent.ID, c.ID)
-			quiet = len(queued) == 0
+			for _, m := range queued {
+				if c.Status == coordination.ConnActive || m.Type.Notice() {
+					waiting++
+				}
+			}
 			return err
 		})
-		if !quiet {
+		if waiting > 0 {
 			return false
 		}
 	}
