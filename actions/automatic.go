@@ -50,7 +50,7 @@ func (s *Service) automaticRefusal(tx node.Tx, actor node.Actor, o order, decisi
 	default:
 		return nil, nil
 	}
-	_, err = s.Audit.Append(tx, audit.Event{
+	err = s.Audit.Append(tx, audit.Event{
 		Type: audit.ActionHeld, Actor: actor, AgentID: actor.AgentID, ConnectionID: o.task.ConnectionID,
 		TaskUID: o.taskUID, Subject: decision.ID, Data: map[string]any{"action": o.action(), "reason": reason},
 	})

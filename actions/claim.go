@@ -21,7 +21,7 @@ func (s *Service) claim(tx node.Tx, actor node.Actor, o order, run Run, approval
 	if err := s.insert(tx, run); err != nil {
 		return Run{}, err
 	}
-	_, err := s.Audit.Append(tx, s.event(audit.ActionReserved, actor, run))
+	err := s.Audit.Append(tx, s.event(audit.ActionReserved, actor, run))
 	return run, err
 }
 
@@ -50,7 +50,7 @@ func (s *Service) withdrawn(tx node.Tx, actor node.Actor, o order, run Run, appr
 	if err := s.insert(tx, run); err != nil {
 		return Run{}, err
 	}
-	_, err := s.Audit.Append(tx, s.event(audit.ActionFailed, actor, run))
+	err := s.Audit.Append(tx, s.event(audit.ActionFailed, actor, run))
 	return run, err
 }
 

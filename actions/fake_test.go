@@ -100,7 +100,7 @@ func (f *tasks) EndRun(tx node.Tx, actor node.Actor, agentID, uid, runID string,
 	sent := run != nil && !f.barred
 	if run != nil {
 		task.ExecutedAt = run.ReservedAt
-		if _, err := f.log.Append(tx, audit.Event{Type: map[bool]audit.Type{true: audit.TaskConfirmed, false: audit.TaskConfirmFailed}[sent], Actor: actor, TaskUID: uid}); err != nil {
+		if err := f.log.Append(tx, audit.Event{Type: map[bool]audit.Type{true: audit.TaskConfirmed, false: audit.TaskConfirmFailed}[sent], Actor: actor, TaskUID: uid}); err != nil {
 			return false, err
 		}
 	}
@@ -168,7 +168,7 @@ func (f *rules) Decide(tx node.Tx, request policy.Request) (policy.Decision, err
 	for _, capability := range request.Capabilities {
 		decision.Answers = append(decision.Answers, policy.Answer{Capability: capability, Outcome: outcome, Reason: reason})
 	}
-	_, err := f.log.Append(tx, audit.Event{
+	err := f.log.Append(tx, audit.Event{
 		Type: audit.PolicyDecided, Actor: agent, AgentID: request.AgentID, Subject: decision.ID,
 	})
 	return decision, err

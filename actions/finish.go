@@ -49,7 +49,9 @@ func (s *Service) storeIn(tx node.Tx, actor node.Actor, run Run, v verdict, with
 	if !held { // overslept: another replica has settled it
 		return s.Store.Run(tx, run.ID)
 	}
-	position, err := s.Audit.Append(tx, s.event(auditType[run.State], actor, run))
+	// This locks the log's head. What follows changes this run, what the task's lock
+	// covers, and new rows.
+	position, err := s.Audit.AppendPlaced(tx, s.event(auditType[run.State], actor, run))
 	if err != nil {
 		return Run{}, err
 	}
@@ -112,8 +114,7 @@ func (s *Service) leaveTask(tx node.Tx, actor node.Actor, run Run) error {
 	if run.State != Succeeded {
 		return nil
 	}
-	_, err := s.Audit.Append(tx, s.event(audit.TaskConfirmFailed, actor, run))
-	return err
+	return s.Audit.Append(tx, s.event(audit.TaskConfirmFailed, actor, run))
 }
 
 // confirmation is what the task learns of a run; nil unless it succeeded.

@@ -82,7 +82,7 @@ func (s *Service) approve(tx node.Tx, actor node.Actor, a Approval, resolver Res
 	if effect.Code != "" {
 		data["code"] = effect.Code
 	}
-	_, err = s.Audit.Append(tx, event(audit.ApprovalApproved, actor, a, data))
+	err = s.Audit.Append(tx, event(audit.ApprovalApproved, actor, a, data))
 	return effect, err
 }
 
@@ -98,7 +98,7 @@ func (s *Service) reject(tx node.Tx, actor node.Actor, a Approval, resolver Reso
 	if err := resolver.Rejected(tx, actor, a); err != nil {
 		return Effect{}, err
 	}
-	_, err = s.Audit.Append(tx, event(audit.ApprovalRejected, actor, a, nil))
+	err = s.Audit.Append(tx, event(audit.ApprovalRejected, actor, a, nil))
 	return Effect{Approval: a, Outcome: OutcomeRejected}, err
 }
 

@@ -89,6 +89,6 @@ func (s *Service) expire(tx node.Tx, id, because string) (Approval, error) {
 	if err := resolver.Expired(tx, a); err != nil && (whole || node.CodeOf(err) != node.NotFound) {
 		return Approval{}, err
 	}
-	_, err = s.Audit.Append(tx, event(audit.ApprovalExpired, nodeActor(a), a, map[string]any{"because": because}))
+	err = s.Audit.Append(tx, event(audit.ApprovalExpired, nodeActor(a), a, map[string]any{"because": because}))
 	return a, err
 }

@@ -108,7 +108,7 @@ func (s *Service) insert(tx node.Tx, actor node.Actor, a Approval) (Approval, er
 	if !fresh {
 		return s.Store.SamePending(tx, a)
 	}
-	_, err = s.Audit.Append(tx, event(audit.ApprovalRequested, actor, a, map[string]any{
+	err = s.Audit.Append(tx, event(audit.ApprovalRequested, actor, a, map[string]any{
 		"held": a.Held, "expiresAt": a.ExpiresAt,
 	}))
 	return a, err
@@ -129,6 +129,6 @@ func (s *Service) Automatic(tx node.Tx, actor node.Actor, request Request) (Appr
 	if !fresh {
 		return Approval{}, &node.Error{Code: node.Internal, Message: "The node could not record this run's approval."}
 	}
-	_, err = s.Audit.Append(tx, event(audit.ApprovalConsumed, actor, a, map[string]any{"automatic": true}))
+	err = s.Audit.Append(tx, event(audit.ApprovalConsumed, actor, a, map[string]any{"automatic": true}))
 	return a, err
 }

@@ -77,6 +77,6 @@ func (s *Service) consume(tx node.Tx, actor node.Actor, a Approval) (Approval, e
 	if err := s.Store.SaveApproval(tx, a, from); err != nil {
 		return Approval{}, err
 	}
-	_, err := s.Audit.Append(tx, event(audit.ApprovalConsumed, actor, a, nil))
+	err := s.Audit.Append(tx, event(audit.ApprovalConsumed, actor, a, nil))
 	return a, err
 }

@@ -94,8 +94,7 @@ func (s *Service) address(agent policy.Agent) string {
 }
 
 func (s *Service) audit(tx node.Tx, event audit.Event) error {
-	_, err := s.Audit.Append(tx, event)
-	return err
+	return s.Audit.Append(tx, event)
 }
 
 // author names who writes: "agent" or "owner".

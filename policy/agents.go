@@ -117,8 +117,7 @@ func (s *Service) saveAgent(tx node.Tx, actor node.Actor, agent Agent, what audi
 }
 
 func (s *Service) audit(tx node.Tx, actor node.Actor, what audit.Type, agentID, subject string, data map[string]any) error {
-	_, err := s.Audit.Append(tx, audit.Event{Type: what, Actor: actor, AgentID: agentID, Subject: subject, Data: data})
-	return err
+	return s.Audit.Append(tx, audit.Event{Type: what, Actor: actor, AgentID: agentID, Subject: subject, Data: data})
 }
 
 // Agent finds one by id. Code: not_found.

@@ -67,11 +67,10 @@ func (n *Node) recordStart(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err = n.audit.Append(tx, audit.Event{
+		return n.audit.Append(tx, audit.Event{
 			Type: audit.NodeStarted, Actor: node.Actor{Kind: node.ActorNode, OwnerID: person.ID},
 			Data: map[string]any{"version": n.options.Version},
 		})
-		return err
 	})
 }
 

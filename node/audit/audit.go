@@ -59,14 +59,19 @@ type Head struct {
 // GenesisHash stands before the first row.
 const GenesisHash = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// Store keeps the log. LockHead is the last lock that a transaction takes.
+// Store keeps the log.
 type Store interface {
+	// KeepAudit keeps a row that has no place in the log yet, and tells how many
+	// this transaction keeps by now. Once the transaction's function has returned
+	// nil, and before the commit, write gets them all, in order; its error rolls
+	// back.
+	KeepAudit(tx node.Tx, row Row, write func(rows []Row) error) (waiting int64, err error)
 	// LockHead gives the head and keeps other writers off it until the
 	// transaction ends. An empty log has position 0 and GenesisHash.
 	LockHead(tx node.Tx) (Head, error)
-	// AppendAudit inserts the row and moves the head, both or neither.
-	AppendAudit(tx node.Tx, row Row, head Head) error
-	// AuditRows lists rows after a position, in order.
+	// AppendAudit inserts the rows and moves the head, all of it or nothing.
+	AppendAudit(tx node.Tx, rows []Row, head Head) error
+	// AuditRows lists rows, in the order of their positions or from the newest.
 	AuditRows(tx node.Tx, filter Filter) ([]Row, error)
 	// AuditHead reads the head without a lock.
 	AuditHead(tx node.Tx) (Head, error)
@@ -74,10 +79,14 @@ type Store interface {
 
 // Filter narrows a listing. The zero value lists everything.
 type Filter struct {
-	After   int64  // rows with a higher position
-	AgentID string // only rows that concern this agent
-	Types   []Type // only these types; none means all
-	Limit   int    // at most this many; 0 means 100
+	After        int64  // rows with a higher position
+	Before       int64  // rows with a lower position; 0 means all
+	Newest       bool   // the newest first
+	AgentID      string // only rows that concern this agent
+	ConnectionID string // only rows that name this connection
+	TaskUID      string // only rows that name this task
+	Types        []Type // only these types; none means all
+	Limit        int    // at most this many; 0 means 100
 	// Hashes leaves Data sealed and nil: enough for Verify.
 	Hashes bool
 }
@@ -91,26 +100,52 @@ type Log struct {
 // New makes a log. key is the subkey of the master key for the audit head.
 func New(store Store, key []byte) *Log { return &Log{store: store, key: key} }
 
-// Append writes one event in the caller's transaction. If the row cannot be
-// written the change fails with it.
-func (l *Log) Append(tx node.Tx, event Event) (position int64, err error) {
-	head, err := l.store.LockHead(tx)
+// Append adds one event to the log. It gets its place when everything else of
+// the transaction is done, so that the head, which all writers need, is the last
+// thing locked and is locked briefly. If the row cannot be written, the
+// transaction fails with it.
+func (l *Log) Append(tx node.Tx, event Event) error {
+	_, err := l.keep(tx, event)
+	return err
+}
+
+// AppendPlaced is Append for a caller that has to know the event's position
+// before the end, as a receipt that states it does. It locks the head at once:
+// what the transaction locks after it has to be its own already, or covered by a
+// lock that it holds.
+func (l *Log) AppendPlaced(tx node.Tx, event Event) (position int64, err error) {
+	waiting, err := l.keep(tx, event)
 	if err != nil {
 		return 0, err
 	}
-	row, err := newRow(tx, head, event)
+	head, err := l.store.LockHead(tx)
+	return head.Position + waiting, err
+}
+
+func (l *Log) keep(tx node.Tx, event Event) (waiting int64, err error) {
+	row, err := newRow(tx, event)
 	if err != nil {
 		return 0, node.Wrap(err, "build an audit row")
 	}
-	next := Head{Position: row.Position, Hash: row.Hash}
-	next.MAC = l.mac(next)
-	if err := l.store.AppendAudit(tx, row, next); err != nil {
-		return 0, err
-	}
-	return row.Position, nil
+	return l.store.KeepAudit(tx, row, func(rows []Row) error { return l.write(tx, rows) })
 }
 
-func newRow(tx node.Tx, head Head, event Event) (Row, error) {
+// write gives the rows their places.
+func (l *Log) write(tx node.Tx, rows []Row) error {
+	head, err := l.store.LockHead(tx)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		rows[i].follow(head)
+		head = Head{Position: rows[i].Position, Hash: rows[i].Hash}
+	}
+	head.MAC = l.mac(head)
+	return l.store.AppendAudit(tx, rows, head)
+}
+
+// newRow is an event as a row without a place.
+func newRow(tx node.Tx, event Event) (Row, error) {
 	data := event.Data
 	if data == nil {
 		data = map[string]any{}
@@ -120,14 +155,18 @@ func newRow(tx node.Tx, head Head, event Event) (Row, error) {
 		return Row{}, err
 	}
 	sum := sha256.Sum256(canonical)
-	row := Row{
-		Position: head.Position + 1, At: tx.Now(), OwnerID: event.Actor.OwnerID, Type: event.Type,
+	return Row{
+		At: tx.Now(), OwnerID: event.Actor.OwnerID, Type: event.Type,
 		ActorKind: event.Actor.Kind, Via: event.Actor.Via, AgentID: event.AgentID,
 		ConnectionID: event.ConnectionID, TaskUID: event.TaskUID, Subject: event.Subject,
-		Data: canonical, DataHash: hex.EncodeToString(sum[:]), Previous: head.Hash,
-	}
-	row.Hash = row.computeHash()
-	return row, nil
+		Data: canonical, DataHash: hex.EncodeToString(sum[:]),
+	}, nil
+}
+
+// follow places the row behind the head.
+func (r *Row) follow(head Head) {
+	r.Position, r.Previous = head.Position+1, head.Hash
+	r.Hash = r.computeHash()
 }
 
 // computeHash covers every column but Hash itself; Data enters by its hash.

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,8 @@ type shelf struct {
 	rows    []audit.Row
 	head    audit.Head
 	failing error
+	kept    []audit.Row // by a transaction that has not ended
+	write   func([]audit.Row) error
 }
 
 func newShelf() *shelf { return &shelf{head: audit.Head{Hash: audit.GenesisHash}} }
@@ -25,8 +28,23 @@ func newShelf() *shelf { return &shelf{head: audit.Head{Hash: audit.GenesisHash}
 func (s *shelf) LockHead(node.Tx) (audit.Head, error)  { return s.head, s.failing }
 func (s *shelf) AuditHead(node.Tx) (audit.Head, error) { return s.head, s.failing }
 
-func (s *shelf) AppendAudit(_ node.Tx, row audit.Row, head audit.Head) error {
-	s.rows, s.head = append(s.rows, row), head
+func (s *shelf) KeepAudit(_ node.Tx, row audit.Row, write func([]audit.Row) error) (int64, error) {
+	s.kept, s.write = append(s.kept, row), write
+	return int64(len(s.kept)), nil
+}
+
+// end is the end of a transaction.
+func (s *shelf) end() error {
+	kept := s.kept
+	s.kept = nil
+	if len(kept) == 0 {
+		return nil
+	}
+	return s.write(kept)
+}
+
+func (s *shelf) AppendAudit(_ node.Tx, rows []audit.Row, head audit.Head) error {
+	s.rows, s.head = append(s.rows, rows...), head
 	return nil
 }
 
@@ -52,13 +70,18 @@ var (
 	now = moment{now: time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)}
 )
 
+// logged is a log of these events, two in each transaction.
 func logged(t *testing.T, events ...audit.Event) *shelf {
 	t.Helper()
 	s := newShelf()
-	for i, event := range events {
-		position, err := audit.New(s, key).Append(now, event)
-		if err != nil || position != int64(i+1) {
-			t.Fatalf("append gives %d, %v", position, err)
+	for pair := range slices.Chunk(events, 2) {
+		for _, event := range pair {
+			if err := audit.New(s, key).Append(now, event); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.end(); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return s
@@ -147,7 +170,7 @@ func TestVerify(t *testing.T) {
 }
 
 func logMore(s *shelf, key []byte) {
-	_, _ = audit.New(s, key).Append(now, event)
+	_ = errors.Join(audit.New(s, key).Append(now, event), s.end())
 }
 
 // TestVerifyCannotRead: a database that fails is no report about the log, and
@@ -198,14 +221,52 @@ func TestAppendFails(t *testing.T) {
 	t.Parallel()
 	s := newShelf()
 	s.failing = node.Errorf(node.Unavailable, "no database")
-	if _, err := audit.New(s, key).Append(now, event); node.CodeOf(err) != node.Unavailable {
+	if err := errors.Join(audit.New(s, key).Append(now, event), s.end()); node.CodeOf(err) != node.Unavailable {
 		t.Errorf("append gives %v", err)
 	}
-	s.failing = nil
+	if _, err := audit.New(s, key).AppendPlaced(now, event); node.CodeOf(err) != node.Unavailable {
+		t.Errorf("an append with a place gives %v", err)
+	}
+	s.failing, s.kept = nil, nil
 	odd := event
 	odd.Data = map[string]any{"f": func() {}}
-	if _, err := audit.New(s, key).Append(now, odd); node.CodeOf(err) != node.Internal || len(s.rows) != 0 {
-		t.Errorf("append of what is no JSON gives %v; %d rows", err, len(s.rows))
+	if err := audit.New(s, key).Append(now, odd); node.CodeOf(err) != node.Internal || len(s.kept)+len(s.rows) != 0 {
+		t.Errorf("append of what is no JSON gives %v; %d rows", err, len(s.kept)+len(s.rows))
+	}
+}
+
+// TestAppendPlaced: a position that is told early is the one that the row gets.
+func TestAppendPlaced(t *testing.T) {
+	t.Parallel()
+	s := logged(t, event, event)
+	log := audit.New(s, key)
+	var told []int64
+	for _, placed := range []bool{false, true, true, false} {
+		if !placed {
+			if err := log.Append(now, event); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		receipt := event
+		receipt.Subject = fmt.Sprint("told ", len(told))
+		position, err := log.AppendPlaced(now, receipt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, position)
+	}
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for _, row := range s.rows {
+		if strings.HasPrefix(row.Subject, "told ") {
+			got = append(got, row.Position)
+		}
+	}
+	if !slices.Equal(told, got) || !slices.Equal(told, []int64{4, 5}) {
+		t.Errorf("told %v, got %v, want 4 and 5", told, got)
 	}
 }
 

@@ -140,8 +140,13 @@ func (b *book) LockHead(node.Tx) (audit.Head, error) {
 
 func (b *book) AuditHead(tx node.Tx) (audit.Head, error) { return b.LockHead(tx) }
 
-func (b *book) AppendAudit(_ node.Tx, row audit.Row, head audit.Head) error {
-	b.state.rows, b.state.head = append(b.state.rows, row), head
+// KeepAudit writes at once.
+func (b *book) KeepAudit(_ node.Tx, row audit.Row, write func([]audit.Row) error) (int64, error) {
+	return 0, write([]audit.Row{row})
+}
+
+func (b *book) AppendAudit(_ node.Tx, rows []audit.Row, head audit.Head) error {
+	b.state.rows, b.state.head = append(b.state.rows, rows...), head
 	return b.failing("AppendAudit")
 }
 

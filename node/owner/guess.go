@@ -80,8 +80,7 @@ func (s *Service) recordWrong(tx node.Tx, actor node.Actor, g guess, why string)
 	if why != "" {
 		data["why"] = why
 	}
-	_, err := s.log.Append(tx, audit.Event{Type: audit.OwnerAuthFailed, Actor: actor, Subject: g.owner.ID, Data: data})
-	return err
+	return s.log.Append(tx, audit.Event{Type: audit.OwnerAuthFailed, Actor: actor, Subject: g.owner.ID, Data: data})
 }
 
 func tooMany(kind kind, wait time.Duration) error {

@@ -58,7 +58,7 @@ func (a *Access) OneTimeLink(tx node.Tx, actor node.Actor, purpose Purpose) (Lin
 	if err := a.store.InsertLink(tx, link, hashOf(secret), tx.Now().Add(-rememberLinks)); err != nil {
 		return Link{}, err
 	}
-	_, err := a.log.Append(tx, audit.Event{Type: audit.OwnerLinkMade, Actor: actor, Data: map[string]any{"purpose": string(purpose)}})
+	err := a.log.Append(tx, audit.Event{Type: audit.OwnerLinkMade, Actor: actor, Data: map[string]any{"purpose": string(purpose)}})
 	return link, err
 }
 
@@ -88,7 +88,7 @@ func (a *Access) spend(tx node.Tx, actor node.Actor, purpose Purpose, secret str
 		return nil, err
 	}
 	if used {
-		_, err = a.log.Append(tx, audit.Event{Type: audit.OwnerLinkUsed, Actor: actor, Data: map[string]any{"purpose": string(purpose)}})
+		err = a.log.Append(tx, audit.Event{Type: audit.OwnerLinkUsed, Actor: actor, Data: map[string]any{"purpose": string(purpose)}})
 		return nil, err
 	}
 	_, refused = a.Link(tx, purpose, secret)
@@ -115,8 +115,7 @@ func (a *Access) recordRefusedLink(tx node.Tx, actor node.Actor, secret string) 
 	if !link.UsedAt.IsZero() {
 		data["why"] = "used"
 	}
-	_, err = a.log.Append(tx, audit.Event{Type: audit.OwnerAuthFailed, Actor: actor, Data: data})
-	return err
+	return a.log.Append(tx, audit.Event{Type: audit.OwnerAuthFailed, Actor: actor, Data: data})
 }
 
 // SignInByLink uses a link up and opens a session. Code: unauthorized.

@@ -81,7 +81,7 @@ func (s *Service) Create(tx node.Tx, actor node.Actor, name string, password Pas
 		return Owner{}, node.ConflictFor(node.ReasonBadState, "The node has an owner already.")
 	}
 	actor.OwnerID = owner.ID
-	_, err = s.log.Append(tx, audit.Event{Type: audit.OwnerCreated, Actor: actor, Subject: owner.ID})
+	err = s.log.Append(tx, audit.Event{Type: audit.OwnerCreated, Actor: actor, Subject: owner.ID})
 	return owner, err
 }
 
@@ -112,6 +112,5 @@ func (s *Service) SetPassword(tx node.Tx, actor node.Actor, password Password) e
 		return err
 	}
 	actor.OwnerID = owner.ID
-	_, err = s.log.Append(tx, audit.Event{Type: audit.OwnerPasswordSet, Actor: actor, Subject: owner.ID})
-	return err
+	return s.log.Append(tx, audit.Event{Type: audit.OwnerPasswordSet, Actor: actor, Subject: owner.ID})
 }

@@ -207,7 +207,7 @@ func (a *Access) keep(tx node.Tx, site Site, s Session, name string, credential 
 	if !fresh {
 		return Passkey{}, node.ConflictFor(node.ReasonBadState, "This passkey is known already.")
 	}
-	_, err = a.log.Append(tx, audit.Event{Type: audit.OwnerPasskeyAdded, Actor: s.Actor(), Subject: passkey.ID})
+	err = a.log.Append(tx, audit.Event{Type: audit.OwnerPasskeyAdded, Actor: s.Actor(), Subject: passkey.ID})
 	return passkey, err
 }
 
@@ -230,6 +230,5 @@ func (a *Access) RemovePasskey(tx node.Tx, s Session, id string) error {
 		}
 		return err
 	}
-	_, err = a.log.Append(tx, audit.Event{Type: audit.OwnerPasskeyRemoved, Actor: s.Actor(), Subject: id})
-	return err
+	return a.log.Append(tx, audit.Event{Type: audit.OwnerPasskeyRemoved, Actor: s.Actor(), Subject: id})
 }

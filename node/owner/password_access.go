@@ -43,10 +43,9 @@ func (a *Access) confirm(tx node.Tx, s Session, how How) error {
 	if err := a.store.ConfirmSession(tx, s.ID, tx.Now()); err != nil {
 		return err
 	}
-	_, err = a.log.Append(tx, audit.Event{
+	return a.log.Append(tx, audit.Event{
 		Type: audit.OwnerConfirmed, Actor: s.Actor(), Subject: s.ID, Data: map[string]any{"how": string(how)},
 	})
-	return err
 }
 
 // SetPassword sets or replaces the password and ends the other sessions, which

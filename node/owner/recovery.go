@@ -56,7 +56,7 @@ func (a *Access) MakeRecoveryCodes(tx node.Tx, s Session) ([]string, error) {
 	if err := a.store.ReplaceRecoveryCodes(tx, s.OwnerID, hashes); err != nil {
 		return nil, err
 	}
-	_, err = a.log.Append(tx, audit.Event{Type: audit.OwnerRecoveryCodesMade, Actor: s.Actor(), Subject: s.OwnerID})
+	err = a.log.Append(tx, audit.Event{Type: audit.OwnerRecoveryCodesMade, Actor: s.Actor(), Subject: s.OwnerID})
 	return codes, err
 }
 
@@ -98,8 +98,7 @@ func (a *Access) SignInByRecoveryCode(ctx context.Context, client Client, code s
 		if cookie, s, err = a.open(tx, g.owner, HowRecovery, client); err != nil {
 			return err
 		}
-		_, err = a.log.Append(tx, audit.Event{Type: audit.OwnerRecoveryCodeUsed, Actor: s.Actor(), Subject: s.OwnerID})
-		return err
+		return a.log.Append(tx, audit.Event{Type: audit.OwnerRecoveryCodeUsed, Actor: s.Actor(), Subject: s.OwnerID})
 	})
 	if err == nil && !right {
 		err = node.Errorf(node.Unauthorized, "This is none of your recovery codes, or it was used already.")

@@ -95,7 +95,7 @@ func (a *Access) open(tx node.Tx, owner Owner, how How, client Client) (cookie s
 	if err := a.store.InsertSession(tx, s, hashOf(cookie)); err != nil {
 		return "", Session{}, err
 	}
-	_, err = a.log.Append(tx, audit.Event{
+	err = a.log.Append(tx, audit.Event{
 		Type: audit.OwnerSessionOpened, Actor: s.Actor(), Subject: s.ID, Data: map[string]any{"how": string(how)},
 	})
 	return cookie, s, err
@@ -205,7 +205,7 @@ func (a *Access) end(tx node.Tx, actor node.Actor, id string) (bool, error) {
 	if err != nil || !was {
 		return false, err
 	}
-	_, err = a.log.Append(tx, audit.Event{Type: audit.OwnerSessionEnded, Actor: actor, Subject: id})
+	err = a.log.Append(tx, audit.Event{Type: audit.OwnerSessionEnded, Actor: actor, Subject: id})
 	return true, err
 }
 

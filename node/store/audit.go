@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"strconv"
-	"strings"
 
 	"agentlink/node"
 	"agentlink/node/audit"
@@ -13,14 +12,27 @@ import (
 const auditColumns = `position, at, owner_id, type, actor_kind, via, agent_id, connection_id, task_uid, subject,
 	data, data_hash, previous, hash`
 
+// KeepAudit implements audit.Store.
+func (s *Store) KeepAudit(tx node.Tx, row audit.Row, write func([]audit.Row) error) (waiting int64, err error) {
+	t, err := s.use(tx, "append to the audit log")
+	if err != nil {
+		return 0, err
+	}
+	if t.readOnly {
+		return 0, broken(errors.New("a view cannot append to the audit log"))
+	}
+	t.audit.rows, t.audit.write = append(t.audit.rows, row), write
+	return int64(len(t.audit.rows)), nil
+}
+
 // LockHead implements audit.Store. A second call in a transaction costs nothing.
 func (s *Store) LockHead(tx node.Tx) (audit.Head, error) {
 	t, err := s.use(tx, "lock the audit head")
 	if err != nil {
 		return audit.Head{}, err
 	}
-	if t.head != nil {
-		return *t.head, nil
+	if t.audit.head != nil {
+		return *t.audit.head, nil
 	}
 	var head audit.Head
 	err = s.one(tx, `UPDATE audit_head SET rev = rev + 1 WHERE id = 1 RETURNING position, hash, mac`, nil,
@@ -29,17 +41,35 @@ func (s *Store) LockHead(tx node.Tx) (audit.Head, error) {
 		err = broken(errors.New("the head of the audit log is gone"))
 	}
 	if err == nil {
-		t.head = &head
+		t.audit.head = &head
 	}
 	return head, err
 }
 
 // AppendAudit implements audit.Store and announces TopicFeed.
-func (s *Store) AppendAudit(tx node.Tx, row audit.Row, head audit.Head) error {
+func (s *Store) AppendAudit(tx node.Tx, rows []audit.Row, head audit.Head) error {
 	t, err := s.use(tx, "append to the audit log")
 	if err != nil {
 		return err
 	}
+	for _, row := range rows {
+		if err := s.insertAudit(tx, row); err != nil {
+			return err
+		}
+	}
+	moved, err := s.exec(tx, `UPDATE audit_head SET position = $1, hash = $2, mac = $3 WHERE id = 1 AND position = $4`,
+		head.Position, head.Hash, head.MAC, head.Position-int64(len(rows)))
+	if err == nil && moved != 1 {
+		err = t.fail(errors.New("the head of the audit log is elsewhere")).err
+	}
+	if err != nil {
+		return err
+	}
+	t.audit.head = &head
+	return s.Notify(tx, TopicFeed)
+}
+
+func (s *Store) insertAudit(tx node.Tx, row audit.Row) error {
 	data, err := s.sealAudit(row)
 	if err != nil {
 		return err
@@ -48,19 +78,7 @@ func (s *Store) AppendAudit(tx node.Tx, row audit.Row, head audit.Head) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		row.Position, micros(row.At), row.OwnerID, string(row.Type), string(row.ActorKind), row.Via, row.AgentID,
 		row.ConnectionID, row.TaskUID, row.Subject, data, row.DataHash, row.Previous, row.Hash)
-	if err != nil {
-		return err
-	}
-	moved, err := s.exec(tx, `UPDATE audit_head SET position = $1, hash = $2, mac = $3 WHERE id = 1 AND position = $4`,
-		head.Position, head.Hash, head.MAC, head.Position-1)
-	if err == nil && moved != 1 {
-		err = t.fail(errors.New("the head of the audit log is elsewhere")).err
-	}
-	if err != nil {
-		return err
-	}
-	t.head = &head
-	return s.Notify(tx, TopicFeed)
+	return err
 }
 
 // noData is what most events carry; it is stored as NULL, which costs no sealing.
@@ -98,29 +116,6 @@ func (s *Store) AuditRows(tx node.Tx, filter audit.Filter) ([]audit.Row, error) 
 		return nil, err
 	}
 	return rows, nil
-}
-
-func auditQuery(filter audit.Filter) (query string, args []any) {
-	var where strings.Builder
-	place := func(value any) string {
-		args = append(args, value)
-		return "$" + strconv.Itoa(len(args))
-	}
-	where.WriteString("position > " + place(filter.After))
-	if filter.AgentID != "" {
-		where.WriteString(" AND agent_id = " + place(filter.AgentID))
-	}
-	for i, kind := range filter.Types {
-		where.WriteString([]string{" AND type IN (", ", "}[min(i, 1)] + place(string(kind)))
-	}
-	if len(filter.Types) > 0 {
-		where.WriteString(")")
-	}
-	limit := filter.Limit
-	if limit == 0 {
-		limit = 100
-	}
-	return "SELECT " + auditColumns + " FROM audit_log WHERE " + where.String() + " ORDER BY position LIMIT " + place(limit), args
 }
 
 func (s *Store) scanAudit(scan func(...any) error, hashes bool) (row audit.Row, err error) {

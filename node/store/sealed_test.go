@@ -25,7 +25,7 @@ func TestSealed(t *testing.T) {
 		s := open(t)
 		inTx(t, s, func(tx node.Tx) error {
 			_, err := s.InsertOwner(tx, owner.Owner{ID: "o1", Name: "canary name", CreatedAt: tx.Now()}, "canary password hash")
-			_, err2 := audit.New(s, []byte("key")).Append(tx, audit.Event{
+			err2 := audit.New(s, []byte("key")).Append(tx, audit.Event{
 				Type: audit.GrantSet, Actor: node.Actor{Kind: node.ActorOwner}, Data: map[string]any{"text": "canary data"},
 			})
 			_, _, _, err3 := s.ClaimIdempotency(tx, "a1", "canary key", "canary body hash")

@@ -27,8 +27,7 @@ func writeLog(t *testing.T, s *store.Store, log *audit.Log) {
 			if i%2 == 0 {
 				event.Data = map[string]any{"fields": []string{"disclose.diet"}, "number": i}
 			}
-			_, err := log.Append(tx, event)
-			return err
+			return log.Append(tx, event)
 		})
 	}
 }

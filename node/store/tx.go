@@ -35,7 +35,14 @@ type txn struct {
 	failed   *fault      // the first statement that failed; nothing runs after it
 	hooks    []func()
 	topics   []string
-	head     *audit.Head // the locked head of the audit log
+	audit    pending
+}
+
+// pending is what the transaction writes to the audit log at its end.
+type pending struct {
+	rows  []audit.Row
+	write func([]audit.Row) error
+	head  *audit.Head // once it is locked
 }
 
 // Now implements node.Tx.
@@ -108,9 +115,15 @@ func (s *Store) attempt(ctx context.Context, within runner, readOnly bool, f fun
 	return t, err
 }
 
-// finish decides whether a transaction whose f is content may commit: one in
-// which a statement failed may not, whatever f made of the error.
+// finish writes what comes last and decides whether a transaction whose f is
+// content may commit: one in which a statement failed may not, whatever f made
+// of the error.
 func (t *txn) finish() error {
+	if t.failed == nil && len(t.audit.rows) > 0 {
+		if err := t.audit.write(t.audit.rows); err != nil {
+			return err
+		}
+	}
 	if t.failed != nil {
 		return t.failed
 	}

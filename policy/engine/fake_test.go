@@ -72,11 +72,16 @@ func (s *memoryStore) LockHead(node.Tx) (audit.Head, error) {
 	return audit.Head{Position: last.Position, Hash: last.Hash}, nil
 }
 
-func (s *memoryStore) AppendAudit(_ node.Tx, row audit.Row, _ audit.Head) error {
+// KeepAudit writes at once.
+func (s *memoryStore) KeepAudit(_ node.Tx, row audit.Row, write func([]audit.Row) error) (int64, error) {
+	return 0, write([]audit.Row{row})
+}
+
+func (s *memoryStore) AppendAudit(_ node.Tx, rows []audit.Row, _ audit.Head) error {
 	if s.forget {
 		s.rows = s.rows[:0]
 	}
-	s.rows = append(s.rows, row)
+	s.rows = append(s.rows, rows...)
 	return nil
 }
 

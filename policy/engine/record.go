@@ -25,8 +25,7 @@ func (e *Engine) record(tx node.Tx, standing policy.Standing, request policy.Req
 	if err := e.store.InsertDecision(tx, record); err != nil {
 		return err
 	}
-	_, err := e.audit.Append(tx, event(record))
-	return err
+	return e.audit.Append(tx, event(record))
 }
 
 // event is what the audit log says of a decision: the agent asked, except where

@@ -23,6 +23,8 @@ func Audit(t *testing.T, open func(t *testing.T) *store.Store) {
 		"pages":              auditPages,
 		"rolled back":        auditRolledBack,
 		"verified meanwhile": auditMeanwhile,
+		"written last":       auditLast,
+		"in a view":          auditInView,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,12 +66,11 @@ func auditRows(t *testing.T, s *store.Store) {
 		}
 		data := []string{`{"capability":"disclose.*"}`, `{}`}
 		for i, event := range events {
-			position, err := newLog(s).Append(tx, event)
-			if err != nil {
+			if err := newLog(s).Append(tx, event); err != nil {
 				return err
 			}
 			want = append(want, audit.Row{
-				Position: position, At: tx.Now(), OwnerID: event.Actor.OwnerID, Type: event.Type, ActorKind: event.Actor.Kind,
+				Position: int64(i + 1), At: tx.Now(), OwnerID: event.Actor.OwnerID, Type: event.Type, ActorKind: event.Actor.Kind,
 				Via: event.Actor.Via, AgentID: event.AgentID, ConnectionID: event.ConnectionID, TaskUID: event.TaskUID,
 				Subject: event.Subject, Data: []byte(data[i]),
 			})
@@ -96,7 +97,7 @@ func auditFilters(t *testing.T, s *store.Store) {
 			if i%2 == 0 {
 				event.Type = audit.MessageReceived
 			}
-			if _, err := newLog(s).Append(tx, event); err != nil {
+			if err := newLog(s).Append(tx, event); err != nil {
 				return err
 			}
 		}
@@ -145,7 +146,7 @@ func auditAtOnce(t *testing.T, s *store.Store) {
 				err := s.InTx(context.Background(), func(tx node.Tx) error {
 					for range 2 {
 						event := audit.Event{Type: audit.TaskProposed, Actor: node.Actor{Kind: node.ActorAgent}, Data: map[string]any{"writer": writer}}
-						if _, err := newLog(s).Append(tx, event); err != nil {
+						if err := newLog(s).Append(tx, event); err != nil {
 							return err
 						}
 					}
@@ -170,7 +171,7 @@ func auditPages(t *testing.T, s *store.Store) {
 	const rows = 2001 // Verify reads pages of 1000
 	inTx(t, s, func(tx node.Tx) error {
 		for range rows {
-			if _, err := newLog(s).Append(tx, audit.Event{Type: audit.TaskProposed, Actor: node.Actor{Kind: node.ActorAgent}}); err != nil {
+			if err := newLog(s).Append(tx, audit.Event{Type: audit.TaskProposed, Actor: node.Actor{Kind: node.ActorAgent}}); err != nil {
 				return err
 			}
 		}
@@ -182,11 +183,11 @@ func auditPages(t *testing.T, s *store.Store) {
 func auditRolledBack(t *testing.T, s *store.Store) {
 	event := audit.Event{Type: audit.TaskProposed, Actor: node.Actor{Kind: node.ActorAgent}}
 	_ = s.InTx(t.Context(), func(tx node.Tx) error {
-		_, err := newLog(s).Append(tx, event)
+		err := newLog(s).Append(tx, event)
 		return errors.Join(err, errUndone)
 	})
 	inTx(t, s, func(tx node.Tx) error {
-		position, err := newLog(s).Append(tx, event)
+		position, err := newLog(s).AppendPlaced(tx, event)
 		if position != 1 {
 			t.Errorf("the first row is at %d, want 1: positions have no gaps", position)
 		}
@@ -210,8 +211,7 @@ func auditMeanwhile(t *testing.T, s *store.Store) {
 	done.Go(func() {
 		for range 100 {
 			err := s.InTx(context.Background(), func(tx node.Tx) error {
-				_, err := newLog(s).Append(tx, audit.Event{Type: audit.TaskProposed, Actor: node.Actor{Kind: node.ActorAgent}})
-				return err
+				return newLog(s).Append(tx, audit.Event{Type: audit.TaskProposed, Actor: node.Actor{Kind: node.ActorAgent}})
 			})
 			if err != nil {
 				t.Error(err)
@@ -232,4 +232,48 @@ func auditMeanwhile(t *testing.T, s *store.Store) {
 	}
 	done.Wait()
 	verify(t, s, 100)
+}
+
+// auditLast: rows get their places at the end, in the order in which they were
+// appended; one whose place was told early gets that one.
+func auditLast(t *testing.T, s *store.Store) {
+	event := func(subject string) audit.Event {
+		return audit.Event{Type: audit.TaskProposed, Actor: node.Actor{Kind: node.ActorAgent}, Subject: subject}
+	}
+	told := map[string]int64{}
+	for turn := range 3 {
+		inTx(t, s, func(tx node.Tx) error {
+			name := func(n int) string { return fmt.Sprint(turn, " ", n) }
+			err := newLog(s).Append(tx, event(name(0)))
+			placed, err2 := newLog(s).AppendPlaced(tx, event(name(1)))
+			told[name(1)] = placed
+			err3 := newLog(s).Append(tx, event(name(2)))
+			rows, err4 := s.AuditRows(tx, audit.Filter{})
+			if len(rows) != 3*turn {
+				t.Errorf("%d rows before the end of transaction %d", len(rows), turn)
+			}
+			return errors.Join(err, err2, err3, err4)
+		})
+	}
+	inTx(t, s, func(tx node.Tx) error {
+		rows, err := s.AuditRows(tx, audit.Filter{})
+		for i, row := range rows {
+			if want := fmt.Sprint(i/3, " ", i%3); row.Subject != want {
+				t.Errorf("row %d is %q, want %q", row.Position, row.Subject, want)
+			}
+			if position, ok := told[row.Subject]; ok && position != row.Position {
+				t.Errorf("%q was told position %d, and has %d", row.Subject, position, row.Position)
+			}
+		}
+		return err
+	})
+	verify(t, s, 9)
+}
+
+func auditInView(t *testing.T, s *store.Store) {
+	err := s.View(t.Context(), func(tx node.Tx) error {
+		return newLog(s).Append(tx, audit.Event{Type: audit.TaskProposed, Actor: node.Actor{Kind: node.ActorAgent}})
+	})
+	wantCode(t, err, node.Internal)
+	verify(t, s, 0)
 }
