@@ -1,0 +1,33 @@
+package view_test
+
+import (
+	"testing"
+	"time"
+
+	"agentlink/dashboard/view"
+)
+
+func TestHome(t *testing.T) {
+	t.Parallel()
+	f := frame("Home", "/")
+	busy := view.HomePage{
+		Frame: f, More: true,
+		Asks: []view.Ask{
+			{URL: "/approvals/1", What: view.Sentence{view.Bold("scout"), view.Plain(": "), view.Bold("Book Da Piero for 4 on Friday 9 May 2031 at 20:00")},
+				Why: "action.reservation.book: the agent is not autonomous", ExpiresAt: now.Add(130 * time.Minute)},
+			{URL: "/contacts/2", What: view.Sentence{view.Bold("juno@ben.exаmple"), view.Plain(" asks to connect with "), view.Bold("scout")},
+				Why: "compare the fingerprint before you accept"},
+		},
+		Happened: []view.Happening{
+			{Meaning: view.OK, Word: "Confirmed", Text: "1 task", URL: "/tasks"},
+			{Meaning: view.No, Word: "Failed", Text: "2 messages", URL: "/messages"},
+		},
+		Health: view.Health{Rows: 51, Undelivered: 3},
+	}
+	golden(t, "home-busy", view.Home(busy))
+	f.Waiting = 0
+	golden(t, "home-quiet", view.Home(view.HomePage{Frame: f, Health: view.Health{Rows: 4}}))
+	golden(t, "more", view.More(frame("More", "/more")))
+	golden(t, "failed", view.Failed("There is no such page.", "", false))
+	golden(t, "failed-internal", view.Failed("Something went wrong inside the node.", "0197-req", true))
+}
