@@ -20,7 +20,7 @@ help: ## list the targets
 test: packages check ## all of it: checks, tests on both databases, simulation, fuzzing
 	@trap '.ci/postgres stop' EXIT; \
 	database=$$(.ci/postgres start); eval "$$database"; \
-	export AGENTLINK_REQUIRE_POSTGRES=1; \
+	export AGENTLINK_REQUIRE_POSTGRES=1 AGENTLINK_REQUIRE_CHROMIUM=1; \
 	$(MAKE) race; \
 	$(MAKE) oracle; \
 	$(MAKE) sim; \

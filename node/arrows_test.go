@@ -69,6 +69,7 @@ var arrows = []struct {
 	{"node/api", domains},
 	{"node/api/*", append([]string{"node/api"}, domains...)},
 	{"dashboard/view", domains},
+	{"dashboard/browsertest", nil},
 	{"dashboard", append([]string{"node/api", "dashboard/view"}, domains...)},
 
 	{"node/app", everything},
@@ -108,6 +109,8 @@ var homes = []struct {
 	{"github.com/jackc/pgx", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
 	{"github.com/pressly/goose", []string{"node/store"}, []string{"migrations"}},
 	{"github.com/spf13/cobra", []string{"node/cmd/agentlink"}, nil},
+	{"github.com/chromedp", nil, []string{"dashboard/browsertest"}},
+	{"golang.org/x/net/html", []string{"node/nodetest"}, []string{"dashboard", "dashboard/browsertest"}},
 }
 
 // pkg is what `go list -json` says of a package.

@@ -1,0 +1,105 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// named finds what a person can press under its name: its text, or its label.
+const named = `((name) => {
+	const words = (e) => (e.getAttribute("aria-label") || e.innerText || e.value || "").trim().replace(/\s+/g, " ");
+	const all = [...document.querySelectorAll("a, button, summary, input[type=submit], label")].filter((e) => e.getClientRects().length > 0);
+	return all.find((e) => words(e) === name) || all.find((e) => words(e).startsWith(name));
+})`
+
+// press presses a button or a link with the mouse, where a person sees it. The
+// page has to stay.
+func (b *tab) press(name string) {
+	b.t.Helper()
+	b.mouse(fmt.Sprintf("%s(%s)", named, quote(name)), name)
+}
+
+// mouse clicks in the middle of an element; something that covers it fails the
+// test.
+func (b *tab) mouse(element, name string) {
+	b.t.Helper()
+	b.until("there is "+name, "!!"+element)
+	place := eval[[]float64](b, fmt.Sprintf(`(() => {
+		const e = %s;
+		e.scrollIntoView({block: "center"});
+		const r = [...e.getClientRects()].find((r) => r.width > 0 && r.height > 0);
+		const x = r.left + r.width / 2, y = r.top + r.height / 2;
+		const hit = document.elementFromPoint(x, y);
+		return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : [];
+	})()`, element))
+	if len(place) != 2 {
+		b.t.Fatalf("%q is covered by something else", name)
+	}
+	b.must(chromedp.Do(b.ctx, chromedp.MouseClickXY(place[0], place[1])))
+}
+
+// follow presses a button or a link, and waits for the next page.
+func (b *tab) follow(name string) {
+	b.t.Helper()
+	b.leaving(func() { b.press(name) })
+}
+
+// leaving waits for the page that comes after an act.
+func (b *tab) leaving(act func()) {
+	b.t.Helper()
+	eval[bool](b, "window.isOld = true")
+	act()
+	b.until("the next page is there", `window.isOld !== true && document.readyState === "complete"`)
+}
+
+// field finds an input by its label.
+const field = `((name) => {
+	const label = [...document.querySelectorAll("label")].find((l) => l.innerText.trim().replace(/\s+/g, " ").startsWith(name));
+	return label && (label.control || label.querySelector("input, select, textarea"));
+})`
+
+// fill types into the field of a label.
+func (b *tab) fill(label, text string) {
+	b.t.Helper()
+	element := fmt.Sprintf("%s(%s)", field, quote(label))
+	b.until("there is a field "+label, "!!"+element)
+	eval[bool](b, fmt.Sprintf(`(() => { const e = %s; e.focus(); e.select && e.select(); return document.activeElement === e; })()`, element))
+	b.must(chromedp.Do(b.ctx, chromedp.KeyEvent(text)))
+}
+
+// choose picks the option of a select by its text.
+func (b *tab) choose(label, option string) {
+	b.t.Helper()
+	element := fmt.Sprintf("%s(%s)", field, quote(label))
+	b.until("there is a field "+label, "!!"+element)
+	if !eval[bool](b, fmt.Sprintf(`(() => {
+		const e = %s, o = [...e.options].find((o) => o.text.trim().startsWith(%s));
+		if (!o) return false;
+		e.value = o.value;
+		e.dispatchEvent(new Event("change", {bubbles: true}));
+		return true;
+	})()`, element, quote(option))) {
+		b.t.Fatalf("%s offers no %q", label, option)
+	}
+}
+
+// within says how long something takes to become true.
+func (b *tab) within(limit time.Duration, what, expression string) {
+	b.t.Helper()
+	begun := time.Now()
+	b.until(what, expression)
+	if d := time.Since(begun); d > limit {
+		b.t.Errorf("%s took %v, want at most %v", what, d, limit)
+	}
+}
+
+// short is a text for a message.
+func short(text string) string {
+	if runes := []rune(text); len(runes) > 300 {
+		return string(runes[:300]) + "…"
+	}
+	return strings.TrimSpace(text)
+}
