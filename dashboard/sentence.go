@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"agentlink/actions"
 	"agentlink/approvals"
@@ -27,7 +29,7 @@ func sentence(agent string, a approvals.Approval, explained actions.View) view.S
 	case approvals.Connection:
 		return view.Sentence{view.Bold(agent), view.Plain(" asks to connect with "), view.Bold(a.Contact)}
 	case approvals.Action:
-		return view.Sentence{view.Bold(agent), view.Plain(": "), view.Bold(explained.Summary)}
+		return view.Sentence{view.Bold(agent), view.Plain(" will "), view.Bold(lowerFirst(explained.Summary))}
 	}
 	var h held
 	if json.Unmarshal(a.Parameters, &h) != nil {
@@ -48,7 +50,7 @@ func messageWords(h held) view.Sentence {
 	_ = json.Unmarshal(h.Content, &content)
 	switch h.Type {
 	case wire.Message:
-		return view.Sentence{view.Plain("writes to "), to, view.Plain(": "), view.Bold(content.Text)}
+		return view.Sentence{view.Plain("writes to "), to, view.Plain(" – "), view.Bold(content.Text)}
 	case wire.TaskCreate:
 		words := view.Sentence{view.Plain("starts "), view.Bold(content.Title), view.Plain(" with "), to}
 		if content.Proposal != nil {
@@ -110,6 +112,12 @@ func (d *Dashboard) agentNames(tx node.Tx) (map[string]string, error) {
 		names[agent.ID] = agent.Handle
 	}
 	return names, err
+}
+
+// lowerFirst lets a summary stand within a sentence.
+func lowerFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToLower(first)) + text[size:]
 }
 
 func oneLine(lines []string) string { return strings.Join(lines, " · ") }

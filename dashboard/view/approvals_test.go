@@ -11,7 +11,7 @@ func anApproval() view.ApprovalPage {
 	return view.ApprovalPage{
 		Frame: frame("Approval", "/approvals"), ID: "0197a1b2-0000-7000-8000-000000000001", Agent: "scout", Action: "reservation.book",
 		Contact: "juno@ben.example", Status: "pending", Meaning: view.Waits, Pending: true,
-		What: view.Sentence{view.Bold("scout"), view.Plain(": "), view.Bold("Book Da Piero for 6 on Friday 9 May 2031 at 20:00")},
+		What: view.Sentence{view.Bold("scout"), view.Plain(" will "), view.Bold("book Da Piero for 6 on Friday 9 May 2031 at 20:00")},
 		Parameters: []view.Parameter{
 			{Name: "date", Value: "2031-05-09"}, {Name: "partySize", Value: "6", Was: "4", Differs: true}, {Name: "time", Value: "20:00"},
 			{Name: "venue", Value: "Da Piero"}, {Name: "notes", Value: "<b>bold</b>\u202e and hidden\u200b"},

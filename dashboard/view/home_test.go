@@ -13,7 +13,7 @@ func TestHome(t *testing.T) {
 	busy := view.HomePage{
 		Frame: f, More: true,
 		Asks: []view.Ask{
-			{URL: "/approvals/1", What: view.Sentence{view.Bold("scout"), view.Plain(": "), view.Bold("Book Da Piero for 4 on Friday 9 May 2031 at 20:00")},
+			{URL: "/approvals/1", What: view.Sentence{view.Bold("scout"), view.Plain(" will "), view.Bold("book Da Piero for 4 on Friday 9 May 2031 at 20:00")},
 				Why: "action.reservation.book: the agent is not autonomous", ExpiresAt: now.Add(130 * time.Minute)},
 			{URL: "/contacts/2", What: view.Sentence{view.Bold("juno@ben.exаmple"), view.Plain(" asks to connect with "), view.Bold("scout")},
 				Why: "compare the fingerprint before you accept"},
