@@ -61,6 +61,11 @@ func (s *Service) Task(tx node.Tx, agentID, uid string) (Task, error) {
 type TaskFilter struct {
 	ConnectionID string
 	Status       Status
+	// Of narrows the owner's list to the tasks of one agent, held ones too.
+	Of string
+	// Flagged asks for those that disagree, are out of step or in doubt, or owe a
+	// confirmation.
+	Flagged bool
 }
 
 // Tasks lists tasks, newest first.

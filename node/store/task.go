@@ -50,6 +50,8 @@ func (s *Store) Task(tx node.Tx, agentID, uid string) (coordination.Task, error)
 	w := (&where{}).and("uid = ?", uid)
 	if agentID != "" {
 		w.and("agent_id = ?", agentID)
+	} else {
+		w.write(" ORDER BY created_at LIMIT 1") // both copies may be here: the initiator's
 	}
 	return first(s.tasks(tx, `SELECT `+taskColumns+` FROM tasks`+w.String(), w.args...))
 }
@@ -79,11 +81,21 @@ func (s *Store) Tasks(tx node.Tx, agentID string, filter coordination.TaskFilter
 	if agentID != "" {
 		w.and("agent_id = ?", agentID).and("held = 0")
 	}
+	if filter.Of != "" {
+		w.and("agent_id = ?", filter.Of)
+	}
 	if filter.ConnectionID != "" {
 		w.and("connection_id = ?", filter.ConnectionID)
 	}
-	if filter.Status != "" {
+	switch {
+	case filter.Status == "":
+	case agentID+filter.Of+filter.ConnectionID == "":
+		w.and("(status || '') = ?", filter.Status) // as tasks_by_status has it
+	default:
 		w.and("status = ?", filter.Status)
+	}
+	if filter.Flagged {
+		w.and("(disagreement <> '' OR out_of_step = 1 OR in_doubt = 1 OR confirm_owed = 1)")
 	}
 	w.page(page, "uid")
 	return s.tasks(tx, `SELECT `+taskColumns+` FROM tasks`+w.String(), w.args...)

@@ -17,6 +17,7 @@ type Opener = func(t *testing.T) *store.Store
 // TestSuiteIsWhole keeps the list complete.
 var suite = map[string]func(t *testing.T, open func(t *testing.T) *store.Store){
 	"Actions":      Actions,
+	"Activity":     Activity,
 	"Approvals":    Approvals,
 	"Coordination": Coordination,
 	"Core":         Core,
