@@ -39,6 +39,34 @@ func (s *Service) Messages(tx node.Tx, agentID, connectionID string, page Page) 
 	return s.Store.Chat(tx, agentID, connectionID, page)
 }
 
+// Contacts lists the owner's contacts by their connections, newest first: all
+// that are not over, and of each agent and contact where all are, the latest.
+func (s *Service) Contacts(tx node.Tx, page Page) ([]Connection, error) {
+	return s.Store.Contacts(tx, page)
+}
+
+// ConnectionsWith lists every connection of an agent and a contact, the latest first.
+func (s *Service) ConnectionsWith(tx node.Tx, agentID, contact string) ([]Connection, error) {
+	return s.Store.ConnectionsWith(tx, agentID, contact)
+}
+
+// Thread lists everything that was said over a connection, newest first: chat,
+// task messages and notices.
+func (s *Service) Thread(tx node.Tx, connectionID string, page Page) ([]Message, error) {
+	return s.Store.Thread(tx, connectionID, page)
+}
+
+// LatestChat lists the latest chat message of each connection, newest first.
+func (s *Service) LatestChat(tx node.Tx, page Page) ([]Message, error) {
+	return s.Store.LatestChat(tx, page)
+}
+
+// Unsent lists messages of ours that are held (pending_approval), rejected or
+// failed, newest first.
+func (s *Service) Unsent(tx node.Tx, status MessageStatus, page Page) ([]Message, error) {
+	return s.Store.Unsent(tx, status, page)
+}
+
 // Message finds one message of any type. Code: not_found.
 func (s *Service) Message(tx node.Tx, agentID, id string) (Message, error) {
 	m, err := s.Store.Message(tx, agentID, id)

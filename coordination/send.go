@@ -152,6 +152,9 @@ func (s *Service) release(tx node.Tx, actor node.Actor, m *Message, task *Task, 
 	if err := s.storeMessage(tx, *m, from); err != nil {
 		return err
 	}
+	if err := s.disclose(tx, *m, task, approvalID); err != nil {
+		return err
+	}
 	if err := s.enqueue(tx, *m); err != nil {
 		return err
 	}

@@ -19,6 +19,9 @@ type Store interface {
 	ConnectionsWith(tx node.Tx, agentID, contact string) ([]Connection, error)
 	// Connections pages through an agent's connections; "" means every agent's.
 	Connections(tx node.Tx, agentID string, page Page) ([]Connection, error)
+	// Contacts pages through the connections that are not over, and of each agent
+	// and contact where all are, the latest.
+	Contacts(tx node.Tx, page Page) ([]Connection, error)
 	// IncomingConnections pages through those that wait for the owner's answer.
 	IncomingConnections(tx node.Tx, page Page) ([]Connection, error)
 
@@ -27,17 +30,28 @@ type Store interface {
 	UseInvitation(tx node.Tx, agentID, secretHash string) (bool, error)
 
 	// RecordLookup notes that the agent's request made the node look up a host, and
-	// CountLookups how many hosts it did so for since a time.
+	// CountLookups how many other hosts it did so for since a time; one transaction
+	// at a time counts for an agent.
 	RecordLookup(tx node.Tx, agentID, host string) error
 	CountLookups(tx node.Tx, agentID, host string, since time.Time) (others int, err error)
 
 	InsertMessage(tx node.Tx, m Message) error
 	Message(tx node.Tx, agentID, id string) (Message, error)
+	// LockMessage locks what guards a message: its task, or its connection where it
+	// belongs to none.
+	LockMessage(tx node.Tx, agentID, id string) error
 	// SaveMessage writes everything but ids and type.
 	SaveMessage(tx node.Tx, m Message, from MessageStatus) error
 	// Chat pages through chat messages; connectionID "" means all contacts, agentID
 	// "" every agent's.
 	Chat(tx node.Tx, agentID, connectionID string, page Page) ([]Message, error)
+	// Thread pages through all messages of a connection, of any type.
+	Thread(tx node.Tx, connectionID string, page Page) ([]Message, error)
+	// LatestChat pages through the latest chat message of each connection.
+	LatestChat(tx node.Tx, page Page) ([]Message, error)
+	// Unsent pages through our messages of one of the statuses pending_approval,
+	// rejected and failed.
+	Unsent(tx node.Tx, status MessageStatus, page Page) ([]Message, error)
 	// TaskMessages lists the messages that entered the copy, in order.
 	TaskMessages(tx node.Tx, agentID, uid string) ([]Message, error)
 	// QueuedMessages lists our queued messages to a connection, by position.
@@ -64,6 +78,15 @@ type Store interface {
 	// confirmation is owed.
 	OverdueTasks(tx node.Tx, limit int) ([]Task, error)
 	OwedTasks(tx node.Tx, limit int) ([]Task, error)
+
+	// InsertDisclosures adds to the ledger.
+	InsertDisclosures(tx node.Tx, list []Disclosure) error
+	// WithdrawDisclosures marks those of a message that never left.
+	WithdrawDisclosures(tx node.Tx, agentID, messageID string) error
+	// Disclosures pages through the ledger, with what became of each message.
+	Disclosures(tx node.Tx, filter DisclosureFilter, page Page) ([]Disclosure, error)
+	// CountDisclosures counts what is not withdrawn, by contact and capability.
+	CountDisclosures(tx node.Tx, contacts []string) ([]DisclosureCount, error)
 
 	// KeepAck stores the signed answer to an envelope until a time. Signed nil
 	// only notes that this id is withdrawn.

@@ -64,6 +64,7 @@ func (s *Service) giveUp(tx node.Tx, actor node.Actor, m Message, code string) e
 // withdrawn says that a task.void for the message is on its way.
 func (m Message) withdrawn() bool { return m.Status == MsgQueued && m.Code != "" }
 
+// fail ends a message. Of one that cannot have left the contact was told nothing.
 func (s *Service) fail(tx node.Tx, actor node.Actor, m Message, code string) error {
 	if err := s.Outbox.DropOutbox(tx, m.AgentID, outbox.Envelope, m.ID); err != nil {
 		return err
@@ -72,6 +73,11 @@ func (s *Service) fail(tx node.Tx, actor node.Actor, m Message, code string) err
 	m.Status, m.Code, m.SettledAt = MsgFailed, code, tx.Now()
 	if err := s.Store.SaveMessage(tx, m, from); err != nil {
 		return err
+	}
+	if m.AttemptedAt.IsZero() && m.proposes() {
+		if err := s.Store.WithdrawDisclosures(tx, m.AgentID, m.ID); err != nil {
+			return err
+		}
 	}
 	return s.auditEnd(tx, actor, m)
 }

@@ -96,6 +96,14 @@ func (s *Store) Connections(tx node.Tx, agentID string, page coordination.Page) 
 	return s.connections(tx, `SELECT `+connectionColumns+` FROM connections`+w.String(), w.args...)
 }
 
+// Contacts implements coordination.Store.
+func (s *Store) Contacts(tx node.Tx, page coordination.Page) ([]coordination.Connection, error) {
+	w := (&where{}).and(`(status NOT IN ('rejected', 'revoked') OR NOT EXISTS (SELECT 1 FROM connections n
+		WHERE n.agent_id = connections.agent_id AND n.contact_key = connections.contact_key
+		AND (n.created_at, n.id) > (connections.created_at, connections.id)))`).page(page, "id")
+	return s.connections(tx, `SELECT `+connectionColumns+` FROM connections`+w.String(), w.args...)
+}
+
 // IncomingConnections implements coordination.Store.
 func (s *Store) IncomingConnections(tx node.Tx, page coordination.Page) ([]coordination.Connection, error) {
 	w := (&where{}).and("status = 'pending_incoming'").page(page, "id")
@@ -174,6 +182,9 @@ func (s *Store) RecordLookup(tx node.Tx, agentID, host string) error {
 
 // CountLookups implements coordination.Store.
 func (s *Store) CountLookups(tx node.Tx, agentID, host string, since time.Time) (others int, err error) {
+	if err := s.LockRequests(tx, agentID); err != nil {
+		return 0, err
+	}
 	err = s.one(tx, `SELECT COUNT(*) FROM lookups WHERE agent_id = $1 AND at > $2 AND host_key <> $3`,
 		[]any{agentID, micros(since), s.box.Lookup("host", host)}, &others)
 	return others, err

@@ -81,6 +81,25 @@ func (s *Store) Chat(tx node.Tx, agentID, connectionID string, page coordination
 	return s.messages(tx, `SELECT `+messageColumns+` FROM messages`+w.String(), w.args...)
 }
 
+// Thread implements coordination.Store.
+func (s *Store) Thread(tx node.Tx, connectionID string, page coordination.Page) ([]coordination.Message, error) {
+	w := (&where{}).and("connection_id = ?", connectionID).page(page, "id")
+	return s.messages(tx, `SELECT `+messageColumns+` FROM messages`+w.String(), w.args...)
+}
+
+// LatestChat implements coordination.Store.
+func (s *Store) LatestChat(tx node.Tx, page coordination.Page) ([]coordination.Message, error) {
+	w := (&where{}).and("type = 'message'").and(`NOT EXISTS (SELECT 1 FROM messages n WHERE n.type = 'message'
+		AND n.connection_id = messages.connection_id AND (n.created_at, n.id) > (messages.created_at, messages.id))`).page(page, "id")
+	return s.messages(tx, `SELECT `+messageColumns+` FROM messages`+w.String(), w.args...)
+}
+
+// Unsent implements coordination.Store.
+func (s *Store) Unsent(tx node.Tx, status coordination.MessageStatus, page coordination.Page) ([]coordination.Message, error) {
+	w := (&where{}).and("direction = 'out'").and("status IN ('pending_approval', 'rejected', 'failed')").and("status = ?", status).page(page, "id")
+	return s.messages(tx, `SELECT `+messageColumns+` FROM messages`+w.String(), w.args...)
+}
+
 // TaskMessages implements coordination.Store.
 func (s *Store) TaskMessages(tx node.Tx, agentID, uid string) ([]coordination.Message, error) {
 	return s.messages(tx, `SELECT `+messageColumns+` FROM messages
