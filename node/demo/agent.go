@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -127,8 +128,8 @@ func (a answer) want(status int) error {
 	return fmt.Errorf("answered %d, not %d: %s", a.status, status, raw)
 }
 
-// until reads a path until it says what is wanted.
-func (a *agent) until(ctx context.Context, path, member, want string) (answer, error) {
+// until reads a path until it says one of what is wanted.
+func (a *agent) until(ctx context.Context, path, member string, wanted ...string) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -136,12 +137,12 @@ func (a *agent) until(ctx context.Context, path, member, want string) (answer, e
 		if err != nil {
 			return got, err
 		}
-		if got.text(member) == want {
+		if slices.Contains(wanted, got.text(member)) {
 			return got, nil
 		}
 		select {
 		case <-ctx.Done():
-			return got, fmt.Errorf("%s: %s stayed %q and did not become %q", path, member, got.text(member), want)
+			return got, fmt.Errorf("%s: %s stayed %q and did not become %s", path, member, got.text(member), strings.Join(wanted, " or "))
 		case <-time.After(25 * time.Millisecond):
 		}
 	}

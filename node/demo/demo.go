@@ -14,12 +14,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"agentlink/node/api/socket"
 )
 
 // Config says how the demo plays.
 type Config struct {
 	Out io.Writer
-	// In is where the owners' decisions are read; nil decides for both of them.
+	// In is where the owners' decisions are read, unless they decide by click; nil
+	// decides for both of them.
 	In io.Reader
 	// Keep leaves the nodes running until the context ends.
 	Keep bool
@@ -34,7 +37,7 @@ const patience = 15 * time.Second
 type play struct {
 	Config
 	*screen
-	in       *bufio.Reader
+	typed    <-chan string // lines of In; nil decides for both owners
 	ada, ben *house
 	folder   string
 }
@@ -50,7 +53,7 @@ func Run(ctx context.Context, config Config) (err error) {
 	}
 	p := &play{Config: config, folder: folder, screen: newScreen(config.Out, config.Width)}
 	if config.In != nil {
-		p.in = bufio.NewReader(config.In)
+		p.typed = lines(ctx, config.In)
 	}
 	defer func() { err = errors.Join(err, p.clear()) }()
 	if err := p.open(ctx); err != nil {
@@ -83,7 +86,39 @@ func (p *play) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.head(p.ada.heading(), p.ben.heading())
+	if p.typed == nil {
+		return nil
+	}
+	p.say("\nDecide here, or by click. Each link opens a dashboard, signed in, and works once:")
+	return p.links(ctx)
+}
+
+// links prints a one-time link to each dashboard.
+func (p *play) links(ctx context.Context) error {
+	for _, h := range []*house{p.ada, p.ben} {
+		link, err := tell[socket.SignInLink](ctx, h, socket.OwnerLink, nil)
+		if err != nil {
+			return err
+		}
+		p.say("  %-4s %s", h.owner, link.URL)
+	}
 	return nil
+}
+
+// lines reads what is typed, until it or ctx ends.
+func lines(ctx context.Context, in io.Reader) <-chan string {
+	typed := make(chan string)
+	go func() {
+		defer close(typed)
+		for scanner := bufio.NewScanner(in); scanner.Scan(); {
+			select {
+			case typed <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return typed
 }
 
 func (p *play) house(ctx context.Context, side side, owner, handle, mode string) (*house, error) {
@@ -110,7 +145,10 @@ func (p *play) keep(ctx context.Context) error {
 	if !p.Keep {
 		return nil
 	}
-	p.say("\nBoth nodes stay up until you press Ctrl-C; then their folders are removed.")
+	p.say("\nBoth nodes stay up until you press Ctrl-C; then their folders are removed. Their dashboards, each link once:")
+	if err := p.links(ctx); err != nil {
+		return err
+	}
 	for _, h := range []*house{p.ada, p.ben} {
 		p.say("\n%s's node", h.owner)
 		p.say("  agents      %s/v1/agent (OpenAPI: %s/openapi.json)", h.info.AgentsURL, h.info.AgentsURL)

@@ -40,7 +40,7 @@ func (p *play) connects(ctx context.Context) error {
 	if err := p.decide(ctx, p.ada, got.text("approvalId")); err != nil {
 		return err
 	}
-	got, err = p.ben.agent.until(ctx, "/v1/agent/connections", "items.0.status", "pending_incoming")
+	got, err = p.ben.agent.until(ctx, "/v1/agent/connections", "items.0.status", "pending_incoming", "active")
 	if err != nil {
 		return err
 	}
@@ -56,29 +56,6 @@ func (p *play) connects(ctx context.Context) error {
 		p.on(h.side, "the connection is active")
 	}
 	return nil
-}
-
-func (p *play) accepts(ctx context.Context) error {
-	c, err := ask[socket.Connection](ctx, p.ben, socket.ConnectionShow, socket.ByID{ID: p.ben.agent.connection})
-	if err != nil {
-		return err
-	}
-	p.on(right, "%s asks to connect with juno: %s", c.Contact, c.Note)
-	p.on(right, "fingerprint %s…", c.Fingerprint[:16])
-	yes, err := p.yes(p.ben, "do you accept?")
-	if err != nil {
-		return err
-	}
-	if !yes {
-		_, err := tell[socket.Connection](ctx, p.ben, socket.ConnectionReject, socket.ByID{ID: c.ID})
-		p.on(right, "→ rejected")
-		if err == nil {
-			err = errStopped
-		}
-		return err
-	}
-	_, err = tell[socket.Connection](ctx, p.ben, socket.ConnectionAccept, socket.ByID{ID: c.ID})
-	return err
 }
 
 func (p *play) rules(ctx context.Context) error {

@@ -22,15 +22,19 @@ type Visitor struct {
 	client http.Client
 }
 
-// Visitor makes a browser that nobody has signed in with.
-func (n *Node) Visitor() *Visitor {
-	n.tb.Helper()
+// NewVisitor makes a browser for the dashboard at an address. Nobody has signed
+// in with it.
+func NewVisitor(tb testing.TB, base string) *Visitor {
+	tb.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		n.tb.Fatal(err)
+		tb.Fatal(err)
 	}
-	return &Visitor{tb: n.tb, base: n.DashboardURL(), client: http.Client{Jar: jar}}
+	return &Visitor{tb: tb, base: base, client: http.Client{Jar: jar}}
 }
+
+// Visitor makes a browser that nobody has signed in with.
+func (n *Node) Visitor() *Visitor { return NewVisitor(n.tb, n.DashboardURL()) }
 
 // DashboardURL is where the owner opens the dashboard, without a slash at the end.
 func (n *Node) DashboardURL() string { return "http://localhost:" + port(n.tb, n.Info.AgentsURL) }
@@ -45,11 +49,17 @@ func (n *Node) SignInLink() string {
 func (n *Node) SignIn() *Visitor {
 	n.tb.Helper()
 	v := n.Visitor()
-	v.Get(n.SignInLink()).Want(http.StatusOK).Submit("", nil).Want(http.StatusOK)
-	if len(v.Cookies()) == 0 {
-		n.tb.Fatal("the one-time link does not sign in")
-	}
+	v.Open(n.SignInLink())
 	return v
+}
+
+// Open signs in with a one-time link.
+func (v *Visitor) Open(link string) {
+	v.tb.Helper()
+	v.Get(link).Want(http.StatusOK).Submit("", nil).Want(http.StatusOK)
+	if len(v.Cookies()) == 0 {
+		v.tb.Fatal("the one-time link does not sign in")
+	}
 }
 
 // Cookies are those that the node has set.
@@ -149,6 +159,18 @@ func textOf(root *html.Node) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// Follow opens the first link of the content whose address begins like this.
+func (p Page) Follow(prefix string) Page {
+	p.v.tb.Helper()
+	for n := range p.Root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "a" && above(n, "main") != nil && strings.HasPrefix(Attribute(n, "href"), prefix) {
+			return p.v.Get(Attribute(n, "href"))
+		}
+	}
+	p.v.tb.Fatalf("%s has no link to %s: %s", p.URL.Path, prefix, p.Text())
+	return Page{}
 }
 
 // Submit presses a button by its text and sends the form that it is in, with

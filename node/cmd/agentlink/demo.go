@@ -18,7 +18,8 @@ func (c *cli) demo() *cobra.Command {
 		Use: "demo", Short: "Watch two nodes settle and book a dinner", Args: args(),
 		Long: `Start two nodes on this machine, with two agents that use nothing but the REST
 API, and play a whole dinner: both sides beside each other. You decide for both
-owners; where there is no terminal, or with --auto, the demo says yes for them.`,
+owners, here or by click: the demo prints a link to each owner's dashboard. Where
+there is no terminal, or with --auto, the demo says yes for them.`,
 		Example: `  agentlink demo
   agentlink demo --auto
   agentlink demo --keep       (leaves both nodes running, and tells how to reach them)`,
