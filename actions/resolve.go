@@ -5,6 +5,19 @@ import (
 	"agentlink/node"
 )
 
+// Lock implements approvals.Locker: a run that ends expires the task's approvals.
+// One that was tampered with may name a task that is not there.
+func (s *Service) Lock(tx node.Tx, approval approvals.Approval) error {
+	if approval.TaskUID == "" {
+		return nil
+	}
+	_, err := s.Tasks.LockTask(tx, approval.AgentID, approval.TaskUID)
+	if node.CodeOf(err) == node.NotFound {
+		return nil
+	}
+	return err
+}
+
 // Approved implements approvals.Resolver: the agent may run it now, or the node
 // does. Code: bad_request where a warning was not answered; then the approval
 // stays pending.

@@ -11,7 +11,7 @@ import (
 // false when the message has to be sent again: its number leaves a gap there, or
 // the peer was not able to look at it.
 func (s *Service) Acknowledged(tx node.Tx, agentID string, ack wire.Ack) (done bool, err error) {
-	m, err := s.Store.Message(tx, agentID, ack.Ref)
+	m, err := s.lockedMessage(tx, agentID, ack.Ref)
 	if err != nil {
 		return false, err
 	}

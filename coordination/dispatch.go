@@ -45,8 +45,23 @@ const (
 	blockPause  = time.Minute
 )
 
-// Dispatch prepares one attempt, in the transaction that claimed the item: it
-// checks connection, agent and denies again, gives the number, and marks the
+// Lock comes before an item is claimed or moved: what guards its message has to
+// be locked first, for whoever holds that may drop the item.
+func (s *Service) Lock(tx node.Tx, item outbox.Item) error {
+	return s.Store.LockMessage(tx, item.AgentID, item.Ref)
+}
+
+// lockedMessage reads a message of ours that is going to change. Only the
+// statuses of others are compared when it is saved, so it is read under the lock.
+func (s *Service) lockedMessage(tx node.Tx, agentID, id string) (Message, error) {
+	if err := s.Store.LockMessage(tx, agentID, id); err != nil {
+		return Message{}, err
+	}
+	return s.Store.Message(tx, agentID, id)
+}
+
+// Dispatch prepares one attempt, in the transaction that claimed the item after
+// Lock: it checks connection, agent and denies again, gives the number, and marks the
 // message as attempted.
 func (s *Service) Dispatch(tx node.Tx, item outbox.Item) (Dispatch, error) {
 	m, err := s.Store.Message(tx, item.AgentID, item.Ref)
@@ -223,7 +238,7 @@ func (s *Service) markSent(tx node.Tx, id string) error {
 // any of them leaves. Code: conflict in any other case: of one message two
 // different envelopes never leave.
 func (s *Service) KeepEnvelope(tx node.Tx, agentID, messageID string, envelope []byte, sha256 string) error {
-	m, err := s.Store.Message(tx, agentID, messageID)
+	m, err := s.lockedMessage(tx, agentID, messageID)
 	if err != nil {
 		return err
 	}
@@ -237,7 +252,7 @@ func (s *Service) KeepEnvelope(tx node.Tx, agentID, messageID string, envelope [
 // NotSent takes an attempt back that provably wrote no byte of the request. If
 // it was the only one, the message has never left: its number is free again.
 func (s *Service) NotSent(tx node.Tx, agentID, messageID string) error {
-	m, err := s.Store.Message(tx, agentID, messageID)
+	m, err := s.lockedMessage(tx, agentID, messageID)
 	if err != nil || m.Status != MsgQueued || m.Tries == 0 {
 		return err
 	}
@@ -266,7 +281,7 @@ func (s *Service) freeNumber(tx node.Tx, m *Message) error {
 // KeyDiffers fails a request to connect: the address answers with another key
 // than the one that was approved, so nothing is sent to it.
 func (s *Service) KeyDiffers(tx node.Tx, agentID, messageID string) error {
-	m, err := s.Store.Message(tx, agentID, messageID)
+	m, err := s.lockedMessage(tx, agentID, messageID)
 	if err != nil || m.Status != MsgQueued {
 		return err
 	}

@@ -80,7 +80,7 @@ func (s *Service) expireMessages(ctx context.Context) (bool, error) {
 // arrived the peer is asked, by a task.void, what became of it, so that the two
 // copies end alike. What cannot be asked about any more leaves them out of step.
 func (s *Service) expireMessage(tx node.Tx, listed Message) error {
-	m, err := s.Store.Message(tx, listed.AgentID, listed.ID)
+	m, err := s.lockedMessage(tx, listed.AgentID, listed.ID)
 	if err != nil || m.Status != MsgQueued {
 		return err
 	}

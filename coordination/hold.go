@@ -13,6 +13,12 @@ import (
 // heldMessages resolves approvals of held chat messages and task writes.
 type heldMessages struct{ *Service }
 
+// Lock implements approvals.Locker. An approval that was tampered with may name
+// what is not there; its MAC is looked at later.
+func (h heldMessages) Lock(tx node.Tx, approval approvals.Approval) error {
+	return ignoreNotFound(h.Store.LockMessage(tx, approval.AgentID, approval.Subject))
+}
+
 // Approved sends what was held, if it still is what was approved and still may
 // leave; else the message becomes failed and the approval is used up all the same.
 func (h heldMessages) Approved(tx node.Tx, actor node.Actor, approval approvals.Approval, _ approvals.Decision) (approvals.Effect, error) {

@@ -13,6 +13,34 @@ import (
 // heldConnections resolves approvals of our agents' requests to connect.
 type heldConnections struct{ *Service }
 
+// Lock implements approvals.Locker.
+func (h heldConnections) Lock(tx node.Tx, approval approvals.Approval) error {
+	_, err := h.lockPair(tx, approval.Subject)
+	return ignoreNotFound(err)
+}
+
+// lockPair locks a connection, and before it the contact's own request, which
+// accepting either of them may settle.
+func (s *Service) lockPair(tx node.Tx, id string) (Connection, error) {
+	c, err := s.Store.Connection(tx, id)
+	if err != nil {
+		return c, err
+	}
+	known, err := s.Store.ConnectionsWith(tx, c.AgentID, c.Contact)
+	if err != nil {
+		return c, err
+	}
+	for _, other := range known {
+		if other.Status != PendingIncoming || other.ID == id {
+			continue
+		}
+		if _, err := s.Store.LockConnection(tx, other.ID); err != nil {
+			return c, err
+		}
+	}
+	return s.Store.LockConnection(tx, id)
+}
+
 // Approved sends the request to the address and the key that were approved.
 func (h heldConnections) Approved(tx node.Tx, actor node.Actor, approval approvals.Approval, _ approvals.Decision) (approvals.Effect, error) {
 	c, err := h.Store.LockConnection(tx, approval.Subject)
@@ -176,7 +204,7 @@ func (s *Service) RejectConnection(tx node.Tx, actor node.Actor, id string) (Con
 // contact and cannot have left fails; unfinished tasks say out_of_step. Codes:
 // not_found, conflict where it has ended already.
 func (s *Service) RevokeConnection(tx node.Tx, actor node.Actor, id string) (Connection, error) {
-	c, err := s.Store.LockConnection(tx, id)
+	c, err := s.lockPair(tx, id)
 	if err != nil {
 		return c, err
 	}
@@ -212,7 +240,14 @@ func (s *Service) severed(tx node.Tx, actor node.Actor, c Connection) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range queued {
+	for _, listed := range queued {
+		m, err := s.lockedMessage(tx, listed.AgentID, listed.ID)
+		if err != nil {
+			return err
+		}
+		if m.Status != MsgQueued {
+			continue // by what ended before it
+		}
 		switch m.Type {
 		case wire.ConnectionReject, wire.ConnectionRevoke:
 		case wire.TaskConfirm:

@@ -169,6 +169,9 @@ func (w *Worker) settle(ctx context.Context, a attempt, result outcome) error {
 		case result.unsent:
 			return w.putBack(tx, a, next)
 		}
+		if err := w.Coordination.Lock(tx, a.item); err != nil {
+			return err
+		}
 		_, err := w.Outbox.RescheduleOutbox(tx, a.item.ID, a.item.LeaseToken, next)
 		return err
 	})

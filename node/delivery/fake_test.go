@@ -93,20 +93,31 @@ func (m *memory) InsertOutbox(_ node.Tx, item outbox.Item) error {
 	return nil
 }
 
-func (m *memory) ClaimOutbox(tx node.Tx, token string, until time.Time) (outbox.Item, bool, error) {
+func (m *memory) DueOutbox(tx node.Tx) (outbox.Item, bool, error) {
 	due := slices.SortedFunc(maps.Values(m.state.items), func(a, b outbox.Item) int {
 		return cmp.Or(a.NextAt.Compare(b.NextAt), cmp.Compare(a.ID, b.ID))
 	})
 	for _, item := range due {
-		if item.NextAt.After(tx.Now()) || item.LeaseUntil.After(tx.Now()) || !m.heads(item) {
-			continue
+		if m.mayLeave(tx, item) {
+			return item, true, nil
 		}
-		item.Attempts++
-		item.LeaseToken, item.LeaseUntil = token, until
-		m.state.items[item.ID] = item
-		return item, true, nil
 	}
 	return outbox.Item{}, false, nil
+}
+
+func (m *memory) mayLeave(tx node.Tx, item outbox.Item) bool {
+	return !item.NextAt.After(tx.Now()) && !item.LeaseUntil.After(tx.Now()) && m.heads(item)
+}
+
+func (m *memory) ClaimOutbox(tx node.Tx, id, token string, until time.Time) (outbox.Item, bool, error) {
+	item, known := m.state.items[id]
+	if !known || !m.mayLeave(tx, item) {
+		return outbox.Item{}, false, nil
+	}
+	item.Attempts++
+	item.LeaseToken, item.LeaseUntil = token, until
+	m.state.items[id] = item
+	return item, true, nil
 }
 
 func (m *memory) heads(item outbox.Item) bool {
@@ -157,6 +168,8 @@ func (m *memory) NextOutbox(node.Tx) (at time.Time, ok bool, err error) {
 }
 
 // The rest is what coordination does, as far as delivery can tell.
+
+func (m *memory) Lock(node.Tx, outbox.Item) error { return nil }
 
 func (m *memory) Dispatch(_ node.Tx, item outbox.Item) (coordination.Dispatch, error) {
 	x := m.state.messages[item.Ref]

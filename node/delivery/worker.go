@@ -16,6 +16,8 @@ import (
 
 // Coordination is what the worker needs of coordination.Service.
 type Coordination interface {
+	// Lock comes before an item is claimed or moved.
+	Lock(tx node.Tx, item outbox.Item) error
 	Dispatch(tx node.Tx, item outbox.Item) (coordination.Dispatch, error)
 	// KeepEnvelope stores the bytes of a queued message that has none yet. Code:
 	// conflict in any other case: of one message two different envelopes never leave.
@@ -89,7 +91,7 @@ type attempt struct {
 func (w *Worker) Step(ctx context.Context) (more bool, err error) {
 	a, claimed, err := w.claim(ctx)
 	if err != nil || !claimed {
-		return false, err
+		return a.item.ID != "" && err == nil, err // another worker has it; there may be more
 	}
 	if a.Do != coordination.Send {
 		return true, nil
@@ -105,12 +107,10 @@ func (w *Worker) claim(ctx context.Context) (a attempt, claimed bool, err error)
 	err = w.DB.InTx(ctx, func(tx node.Tx) error {
 		w.leave(entered) // of a run that was rolled back
 		a, claimed, entered = attempt{}, false, ""
-		item, ok, err := w.Outbox.ClaimOutbox(tx, leaseToken, tx.Now().Add(outbox.Lease))
-		if err != nil || !ok {
+		if a.item, claimed, err = w.lease(tx, leaseToken); err != nil || !claimed {
 			return err
 		}
-		claimed, a.item = true, item
-		if a.Dispatch, err = w.Coordination.Dispatch(tx, item); err != nil {
+		if a.Dispatch, err = w.Coordination.Dispatch(tx, a.item); err != nil {
 			return err
 		}
 		if a.Do == coordination.Send {
@@ -133,6 +133,22 @@ func (w *Worker) claim(ctx context.Context) (a attempt, claimed bool, err error)
 	return a, claimed, nil
 }
 
+// lease takes the item that is to leave next.
+func (w *Worker) lease(tx node.Tx, leaseToken string) (item outbox.Item, ok bool, err error) {
+	item, ok, err = w.Outbox.DueOutbox(tx)
+	if err != nil || !ok {
+		return item, false, err
+	}
+	if err := w.Coordination.Lock(tx, item); err != nil {
+		return item, false, err
+	}
+	claimed, ok, err := w.Outbox.ClaimOutbox(tx, item.ID, leaseToken, tx.Now().Add(outbox.Lease))
+	if err != nil || !ok {
+		return item, false, err
+	}
+	return claimed, true, nil
+}
+
 // setAside puts off an item that coordination cannot handle, so that it does not
 // stand before all others for ever. The failed transaction has given its lease
 // back. It returns the reason.
@@ -142,15 +158,11 @@ func (w *Worker) setAside(ctx context.Context, failed outbox.Item, reason error)
 	}
 	leaseToken := w.IDs.New()
 	err := w.DB.InTx(ctx, func(tx node.Tx) error {
-		item, ok, err := w.Outbox.ClaimOutbox(tx, leaseToken, tx.Now().Add(outbox.Lease))
+		item, ok, err := w.Outbox.ClaimOutbox(tx, failed.ID, leaseToken, tx.Now().Add(outbox.Lease))
 		if err != nil || !ok {
 			return err
 		}
-		next := tx.Now()
-		if item.ID == failed.ID {
-			next = next.Add(outbox.Pause(item.Attempts, w.Jitter()))
-		}
-		_, err = w.Outbox.RescheduleOutbox(tx, item.ID, leaseToken, next)
+		_, err = w.Outbox.RescheduleOutbox(tx, item.ID, leaseToken, tx.Now().Add(outbox.Pause(item.Attempts, w.Jitter())))
 		return err
 	})
 	return errors.Join(reason, err)

@@ -47,9 +47,13 @@ const (
 // Store keeps items.
 type Store interface {
 	InsertOutbox(tx node.Tx, item Item) error
-	// ClaimOutbox leases one due item, the oldest NextAt first, that is the head
-	// of its lane, and counts the attempt. ok is false when nothing is due.
-	ClaimOutbox(tx node.Tx, token string, until time.Time) (item Item, ok bool, err error)
+	// DueOutbox gives the item that is to leave next: the one that has been due for
+	// longest, is the head of its lane, and has nothing of its lane in flight. It
+	// locks nothing; ok is false when nothing is due.
+	DueOutbox(tx node.Tx) (item Item, ok bool, err error)
+	// ClaimOutbox leases an item that is still to leave, and counts the attempt. ok
+	// is false when another worker was faster.
+	ClaimOutbox(tx node.Tx, id, token string, until time.Time) (item Item, ok bool, err error)
 	// DeleteOutbox removes an item that this lease holds; false when it no longer does.
 	DeleteOutbox(tx node.Tx, id, token string) (bool, error)
 	// RescheduleOutbox ends the lease and sets the next try; false when the lease is gone.

@@ -106,8 +106,12 @@ func claimAndSettle(tx node.Tx, s *store.Store, i int) error {
 	if err := s.InsertOutbox(tx, outbox.Item{ID: id, AgentID: "a1", Kind: outbox.Envelope, Lane: id, Ref: id, NextAt: tx.Now()}); err != nil {
 		return err
 	}
-	item, ok, err := s.ClaimOutbox(tx, "token", tx.Now().Add(time.Minute))
-	if err != nil || !ok || item.ID != id {
+	due, _, err := s.DueOutbox(tx)
+	if err != nil || due.ID != id {
+		return fmt.Errorf("%q is due: %w", due.ID, err)
+	}
+	item, ok, err := s.ClaimOutbox(tx, due.ID, "token", tx.Now().Add(time.Minute))
+	if err != nil || !ok {
 		return fmt.Errorf("claimed %q: %w", item.ID, err)
 	}
 	_, err = s.DeleteOutbox(tx, item.ID, "token")

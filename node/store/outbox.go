@@ -30,39 +30,27 @@ func (s *Store) InsertOutbox(tx node.Tx, item outbox.Item) error {
 	return s.Notify(tx, TopicOutbox)
 }
 
-// claims bounds how often a claimer looks again when others were faster.
-const claims = 8
-
-// ClaimOutbox implements outbox.Store. On PostgreSQL two claimers may choose the
-// same item; the later one waits, finds it leased, and chooses again.
-func (s *Store) ClaimOutbox(tx node.Tx, token string, until time.Time) (item outbox.Item, ok bool, err error) {
+// DueOutbox implements outbox.Store.
+func (s *Store) DueOutbox(tx node.Tx) (item outbox.Item, ok bool, err error) {
 	now := micros(tx.Now())
-	for range claims {
-		item, err = s.claimOne(tx, token, micros(until), now)
-		if node.CodeOf(err) != node.NotFound {
-			return item, err == nil, err
-		}
-		due, ok, err := s.NextOutbox(tx)
-		if err != nil || !ok || due.After(tx.Now()) {
-			return outbox.Item{}, false, err
-		}
-	}
-	return outbox.Item{}, false, nil
+	return s.outboxItem(tx, `SELECT `+outboxColumns+` FROM outbox o WHERE o.due_at <= $1 AND `+outboxFree+`$1))
+		ORDER BY o.due_at, o.id LIMIT 1`, now)
 }
 
-func (s *Store) claimOne(tx node.Tx, token string, until, now int64) (outbox.Item, error) {
-	var item outbox.Item
-	err := s.each(tx, `UPDATE outbox SET lease_until = $1, due_at = $1, lease_token = $2, attempts = attempts + 1
-		WHERE id = (SELECT o.id FROM outbox o WHERE o.due_at <= $3 AND `+outboxFree+`$3)) ORDER BY o.due_at, o.id LIMIT 1)
-		  AND due_at <= $3
-		RETURNING `+outboxColumns, []any{until, token, now}, func(scan func(...any) error) (err error) {
+// ClaimOutbox implements outbox.Store.
+func (s *Store) ClaimOutbox(tx node.Tx, id, token string, until time.Time) (item outbox.Item, ok bool, err error) {
+	now := micros(tx.Now())
+	return s.outboxItem(tx, `UPDATE outbox AS o SET lease_until = $1, due_at = $1, lease_token = $2, attempts = attempts + 1
+		WHERE o.id = $3 AND o.due_at <= $4 AND `+outboxFree+`$4)) RETURNING `+outboxColumns, micros(until), token, id, now)
+}
+
+// outboxItem runs a statement that gives one item or none.
+func (s *Store) outboxItem(tx node.Tx, query string, args ...any) (item outbox.Item, ok bool, err error) {
+	err = s.each(tx, query, args, func(scan func(...any) error) (err error) {
 		item, err = scanOutbox(scan)
 		return err
 	})
-	if err == nil && item.ID == "" {
-		err = errNoRow()
-	}
-	return item, err
+	return item, err == nil && item.ID != "", err
 }
 
 func scanOutbox(scan func(...any) error) (item outbox.Item, err error) {

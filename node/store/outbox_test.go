@@ -24,7 +24,7 @@ func TestAbsentPeer(t *testing.T) {
 				item := outbox.Item{ID: id, AgentID: "a1", Kind: outbox.Envelope, Lane: "task", Order: int64(i), Ref: id, NextAt: tx.Now()}
 				errs = append(errs, s.InsertOutbox(tx, item))
 			}
-			item, ok, err := s.ClaimOutbox(tx, "token", tx.Now().Add(time.Minute))
+			item, ok, err := s.ClaimOutbox(tx, "i00", "token", tx.Now().Add(time.Minute))
 			if !ok || item.ID != "i00" {
 				t.Errorf("claimed %+v", item)
 			}

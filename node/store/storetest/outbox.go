@@ -32,6 +32,7 @@ func Outbox(t *testing.T, open func(t *testing.T) *store.Store) {
 		"announced":             announced,
 		"claimed at once":       claimedOnce,
 		"claimed in order":      claimedInOrder,
+		"claimed while it may":  claimedWhileItMay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,11 +52,20 @@ func queue(t *testing.T, s *store.Store, id, lane string, order int64, seconds i
 	})
 }
 
+// claimNext leases the item that is to leave next.
+func claimNext(tx node.Tx, s *store.Store, token string, until time.Time) (item outbox.Item, ok bool, err error) {
+	due, ok, err := s.DueOutbox(tx)
+	if err != nil || !ok {
+		return outbox.Item{}, false, err
+	}
+	return s.ClaimOutbox(tx, due.ID, token, until)
+}
+
 // take claims an item for a number of seconds and gives its id, "" for none.
 func take(t *testing.T, s *store.Store, seconds int) (id string) {
 	t.Helper()
 	inTx(t, s, func(tx node.Tx) error {
-		item, ok, err := s.ClaimOutbox(tx, "token", tx.Now().Add(time.Duration(seconds)*time.Second))
+		item, ok, err := claimNext(tx, s, "token", tx.Now().Add(time.Duration(seconds)*time.Second))
 		if id = item.ID; ok != (id != "") {
 			t.Errorf("claimed is %v for item %q", ok, id)
 		}
@@ -108,7 +118,7 @@ func itemComesBack(t *testing.T, s *store.Store) {
 	})
 	inTx(t, s, func(tx node.Tx) error {
 		want.Attempts, want.LeaseToken, want.LeaseUntil = 1, "token", tx.Now().Add(time.Minute)
-		got, ok, err := s.ClaimOutbox(tx, "token", want.LeaseUntil)
+		got, ok, err := claimNext(tx, s, "token", want.LeaseUntil)
 		if diff := cmp.Diff(want, got); diff != "" || !ok {
 			t.Errorf("claimed is %v; item (-want +got):\n%s", ok, diff)
 		}
@@ -191,7 +201,7 @@ func leasesEnd(t *testing.T, s *store.Store) {
 	queue(t, s, "i1", "l", 1, 0)
 	for attempt := 1; attempt <= 3; attempt++ {
 		inTx(t, s, func(tx node.Tx) error { // a worker that vanishes at once
-			item, ok, err := s.ClaimOutbox(tx, fmt.Sprint("token ", attempt), tx.Now())
+			item, ok, err := claimNext(tx, s, fmt.Sprint("token ", attempt), tx.Now())
 			if !ok || item.Attempts != attempt {
 				t.Errorf("claimed is %v with attempt %d, want attempt %d", ok, item.Attempts, attempt)
 			}
@@ -308,6 +318,31 @@ func announced(t *testing.T, s *store.Store) {
 	}
 }
 
+// claimedWhileItMay: an item that was due when somebody looked is claimed only if
+// it still is.
+func claimedWhileItMay(t *testing.T, s *store.Store) {
+	queue(t, s, "i1", "l", 1, 0)
+	queue(t, s, "i2", "l", 2, 0)
+	queue(t, s, "later", "m", 1, 60)
+	mayBe := func(want string, ids ...string) {
+		t.Helper()
+		for _, id := range ids {
+			inTx(t, s, func(tx node.Tx) error {
+				item, ok, err := s.ClaimOutbox(tx, id, "another", tx.Now().Add(time.Minute))
+				if ok != (id == want) || item.ID != "" != ok {
+					t.Errorf("claiming %s gives %q, %v", id, item.ID, ok)
+				}
+				return err
+			})
+		}
+	}
+	mayBe("", "i2", "later", "unknown")
+	wantTaken(t, s, "i1")
+	mayBe("", "i1", "i2")
+	settle(t, s, "i1")
+	mayBe("i2", "i1", "i2")
+}
+
 // claimedOnce: many workers empty the outbox and no item is met twice.
 func claimedOnce(t *testing.T, s *store.Store) {
 	const items, workers = 120, 12
@@ -393,7 +428,7 @@ func workOnce(ctx context.Context, s *store.Store, token string, each func(outbo
 	var item outbox.Item
 	var ok bool
 	err = s.InTx(ctx, func(tx node.Tx) error {
-		if item, ok, err = s.ClaimOutbox(tx, token, tx.Now().Add(time.Minute)); err != nil || ok {
+		if item, ok, err = claimNext(tx, s, token, tx.Now().Add(time.Minute)); err != nil || ok {
 			return err
 		}
 		_, more, err = s.NextOutbox(tx)
