@@ -7,10 +7,11 @@ import (
 
 // Config is what the service needs.
 type Config struct {
-	Store   Store
-	IDs     node.IDs
-	Audit   *audit.Log
-	Decider Decider
+	Store    Store
+	IDs      node.IDs
+	Audit    *audit.Log
+	Decider  Decider
+	Imaginer Imaginer // for Foresee alone
 }
 
 // Service is the one place where agents and grants change. Only the owner

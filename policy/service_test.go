@@ -50,7 +50,7 @@ func over(t *testing.T, s *store.Store, clock *node.FakeClock) *bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bundle{policy.New(policy.Config{Store: s, IDs: node.RandomIDs{}, Audit: log, Decider: e}), e, s, clock}
+	return &bundle{policy.New(policy.Config{Store: s, IDs: node.RandomIDs{}, Audit: log, Decider: e, Imaginer: e}), e, s, clock}
 }
 
 // in runs f in a transaction that has to commit.

@@ -1,6 +1,10 @@
 package policy
 
-import "agentlink/node"
+import (
+	"time"
+
+	"agentlink/node"
+)
 
 // Store keeps agents and grants. What is not there is node.NotFound.
 type Store interface {
@@ -29,4 +33,9 @@ type Store interface {
 	GrantFor(tx node.Tx, agentID, contact, capability string, mode GrantMode) (Grant, error)
 	// Grants lists an agent's grants, the agent-wide ones first; contact nil: all of them.
 	Grants(tx node.Tx, agentID string, contact *string) ([]Grant, error)
+
+	// Decisions lists an agent's decisions since a time, the newest first, up to a
+	// limit. It asks wanted for each of them, in that order, and opens the facts of
+	// those alone.
+	Decisions(tx node.Tx, agentID string, since time.Time, limit int, wanted func([]Answer) bool) ([]Record, error)
 }

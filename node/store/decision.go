@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"time"
 
 	"agentlink/node"
 	"agentlink/node/seal"
@@ -74,17 +75,37 @@ func (s *Store) InsertDecision(tx node.Tx, r policy.Record) error {
 
 // DecisionRecord implements engine.Store.
 func (s *Store) DecisionRecord(tx node.Tx, id string) (policy.Record, error) {
-	var r policy.Record
-	var at int64
-	var answers, facts []byte
-	err := s.one(tx, `SELECT `+decisionColumns+` FROM decisions WHERE id = $1`, []any{id},
-		&r.ID, &r.OwnerID, &r.AgentID, &at, &r.Subject, &r.TaskUID, &r.Outcome, &answers, &r.RulesRev, &r.Version, &facts)
-	if err != nil {
-		return policy.Record{}, err
-	}
-	r.At = timeOf(at)
-	if err := json.Unmarshal(answers, &r.Answers); err != nil {
-		return policy.Record{}, broken(err)
-	}
-	return r, s.openJSON(decisionPlace(r), facts, &r.Facts)
+	return first(s.decisions(tx, func([]policy.Answer) bool { return true }, `SELECT `+decisionColumns+` FROM decisions WHERE id = $1`, id))
+}
+
+// Decisions implements policy.Store.
+func (s *Store) Decisions(tx node.Tx, agentID string, since time.Time, limit int, wanted func([]policy.Answer) bool) ([]policy.Record, error) {
+	return s.decisions(tx, wanted, `SELECT `+decisionColumns+` FROM decisions WHERE agent_id = $1 AND at >= $2
+		ORDER BY at DESC, id DESC LIMIT $3`, agentID, micros(since), limit)
+}
+
+func (s *Store) decisions(tx node.Tx, wanted func([]policy.Answer) bool, query string, args ...any) ([]policy.Record, error) {
+	var list []policy.Record
+	err := s.each(tx, query, args, func(scan func(...any) error) error {
+		var r policy.Record
+		var at int64
+		var answers, facts []byte
+		err := scan(&r.ID, &r.OwnerID, &r.AgentID, &at, &r.Subject, &r.TaskUID, &r.Outcome, &answers, &r.RulesRev, &r.Version, &facts)
+		if err != nil {
+			return err
+		}
+		r.At = timeOf(at)
+		if err := json.Unmarshal(answers, &r.Answers); err != nil {
+			return broken(err)
+		}
+		if !wanted(r.Answers) {
+			return nil
+		}
+		if err := s.openJSON(decisionPlace(r), facts, &r.Facts); err != nil {
+			return err
+		}
+		list = append(list, r)
+		return nil
+	})
+	return list, err
 }

@@ -16,8 +16,12 @@ func (e *Engine) Capabilities(tx node.Tx, request policy.Request, names []string
 	if err != nil {
 		return nil, err
 	}
-	best := e.answers(tx.Context(), set, forecast(request, names, assumeMet, isChat))
-	worst := e.answers(tx.Context(), set, forecast(request, names, assumeUnmet, always))
+	return bestAndWorst(set, request, names, func(f facts) []policy.Answer { return e.answers(tx.Context(), set, f) }), nil
+}
+
+func bestAndWorst(set *ruleSet, request policy.Request, names []string, answer func(facts) []policy.Answer) []policy.Answer {
+	best := answer(forecast(request, names, assumeMet, isChat))
+	worst := answer(forecast(request, names, assumeUnmet, always))
 	for i := range best {
 		if worst[i].Outcome == best[i].Outcome {
 			continue
@@ -25,7 +29,7 @@ func (e *Engine) Capabilities(tx node.Tx, request policy.Request, names []string
 		best[i].Otherwise = worst[i].Outcome
 		best[i].Constraints = copyOf(set.live[best[i].GrantID].Constraints)
 	}
-	return best, nil
+	return best
 }
 
 // copyOf is the caller's own; nil where nothing is constrained.

@@ -79,7 +79,7 @@ func (e *Engine) changed(loaded policy.Rules, change policy.Change) policy.Rules
 	if change.Mode != "" {
 		loaded.Mode = change.Mode
 	}
-	loaded.Grants = slices.DeleteFunc(loaded.Grants, func(rule policy.Rule) bool {
+	loaded.Grants = slices.DeleteFunc(slices.Clone(loaded.Grants), func(rule policy.Rule) bool {
 		return slices.Contains(change.Remove, rule.GrantID)
 	})
 	for _, grant := range change.Set {

@@ -30,6 +30,7 @@ func Policy(t *testing.T, open func(t *testing.T) *store.Store) {
 		"rules and revision belong together": rulesBelongTogether,
 		"revisions are not lost":             revisionsAreNotLost,
 		"decisions":                          decisions,
+		"decisions of the last days":         latestDecisions,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -381,4 +382,55 @@ func decisions(t *testing.T, s *store.Store) {
 		wantCode(t, missing, node.NotFound)
 		return err
 	})
+}
+
+// latestDecisions: the agent's own since a time, the newest first, the facts of
+// those alone that are wanted.
+func latestDecisions(t *testing.T, s *store.Store) {
+	insertAgent(t, s, anAgent("a1"))
+	insertAgent(t, s, anAgent("a2"))
+	inTx(t, s, func(tx node.Tx) error {
+		var err error
+		for i, capability := range []string{"message.send", "task.propose", "message.send", "message.send"} {
+			err = errors.Join(err, s.InsertDecision(tx, policy.Record{
+				Decision: policy.Decision{ID: fmt.Sprint("d", i), Outcome: policy.Held, RulesRev: 1, Answers: []policy.Answer{{Capability: capability}}},
+				OwnerID:  "owner", AgentID: "a1", At: start.Add(time.Duration(i/2) * time.Hour), Facts: policy.Facts{Contact: fmt.Sprint("contact ", i)},
+			}))
+		}
+		return errors.Join(err, s.InsertDecision(tx, policy.Record{
+			Decision: policy.Decision{ID: "other", Outcome: policy.Held, RulesRev: 1}, OwnerID: "owner", AgentID: "a2", At: start.Add(time.Hour),
+		}))
+	})
+	for _, test := range []struct {
+		name    string
+		since   time.Time
+		limit   int
+		without string
+		asked   int
+		want    []string
+	}{
+		{"all", start, 9, "", 4, []string{"d3 contact 3", "d2 contact 2", "d1 contact 1", "d0 contact 0"}},
+		{"since later", start.Add(time.Microsecond), 9, "", 2, []string{"d3 contact 3", "d2 contact 2"}},
+		{"up to a limit", start, 3, "", 3, []string{"d3 contact 3", "d2 contact 2", "d1 contact 1"}},
+		{"not all wanted", start, 3, "task.propose", 3, []string{"d3 contact 3", "d2 contact 2"}},
+		{"none so late", start.Add(2 * time.Hour), 9, "", 0, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inTx(t, s, func(tx node.Tx) error {
+				asked := 0
+				list, err := s.Decisions(tx, "a1", test.since, test.limit, func(answers []policy.Answer) bool {
+					asked++
+					return answers[0].Capability != test.without
+				})
+				var got []string
+				for _, r := range list {
+					got = append(got, r.ID+" "+r.Facts.Contact)
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" || asked != test.asked {
+					t.Errorf("asked for %d decisions, want %d; (-want +got):\n%s", asked, test.asked, diff)
+				}
+				return err
+			})
+		})
+	}
 }

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentlink/policy"
+)
+
+// TestImagineIsWhatWouldBe: rules that are imagined answer as the same rules do
+// once they are in force, whatever they are and whatever is changed.
+func TestImagineIsWhatWouldBe(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	g := generator{rand.New(rand.NewPCG(11, 20260601))}
+	turned := 0
+	for range forecastRounds {
+		mode, status, list := g.mode(), g.status(), g.grants()
+		change := policy.Change{Mode: g.mode(), Set: g.grants()}
+		if len(list) > 0 {
+			change.Remove = []string{list[0].ID}
+		}
+		b.setRulesOf(agentID, mode, status, list)
+		before := b.imagine(t, policy.Change{})
+		after := b.imagine(t, change)
+		changed := b.changed(b.store.rules[agentID], change)
+		changed.AgentID = "changed"
+		b.store.rules["changed"] = changed
+		for range requestsPerRules {
+			r := g.request(agentID)
+			was, would := before.Decide(r), after.Decide(r)
+			if diff := cmp.Diff(b.decide(t, r).Answers, was); diff != "" {
+				t.Fatalf("as it is (-decided +imagined):\n%s", diff)
+			}
+			r.AgentID = "changed"
+			if diff := cmp.Diff(b.decide(t, r).Answers, would); diff != "" {
+				t.Fatalf("as it would be (-decided +imagined):\n%s", diff)
+			}
+			asked, err := b.Capabilities(at(noon), r, r.Capabilities)
+			if diff := cmp.Diff(asked, after.Capabilities(r, r.Capabilities)); diff != "" || err != nil {
+				t.Fatalf("asked beforehand (-is +imagined): %v\n%s", err, diff)
+			}
+			if policy.Strictest(was) != policy.Strictest(would) {
+				turned++
+			}
+		}
+	}
+	if turned < forecastRounds/10 {
+		t.Errorf("the changes turned %d answers only", turned)
+	}
+}
+
+func (b *bench) imagine(t *testing.T, change policy.Change) policy.Imagined {
+	t.Helper()
+	imagined, err := b.Imagine(at(noon), agentID, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return imagined
+}
+
+// TestImagineLeavesNoTrace: nothing is recorded or remembered, and what a caller
+// does with an answer is its own affair.
+func TestImagineLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.setRules(policy.Assisted)
+	r := policy.Request{AgentID: agentID, Contact: anna, Connection: "active", Capabilities: []string{policy.MessageSend}}
+	imagined := b.imagine(t, policy.Change{Mode: policy.Manual})
+	first := imagined.Decide(r)
+	kept := slices.Clone(first)
+	first[0].Outcome = policy.Refused
+	if diff := cmp.Diff(kept, imagined.Decide(r)); diff != "" || kept[0].Outcome != policy.Held {
+		t.Errorf("the second time:\n%s", diff)
+	}
+	if len(b.store.decisions) != 0 || len(b.store.rows) != 0 {
+		t.Error("what was imagined is recorded")
+	}
+	if got := b.decide(t, r); got.Outcome != policy.Allowed {
+		t.Errorf("what was imagined is remembered: %s", got.Outcome)
+	}
+}

@@ -1,0 +1,222 @@
+package policy_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentlink/node"
+	"agentlink/policy"
+)
+
+func (b *bundle) foresee(t *testing.T, plan policy.Plan, contacts ...policy.Toward) (foreseen policy.Foreseen) {
+	t.Helper()
+	if err := b.store.View(t.Context(), func(tx node.Tx) (err error) {
+		foreseen, err = b.Foresee(tx, plan, contacts)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return foreseen
+}
+
+// ask has the agent ask for something, of which a decision stays.
+func (b *bundle) ask(t *testing.T, r policy.Request) (decision policy.Decision) {
+	t.Helper()
+	if r.Connection == "" {
+		r.Connection = "active"
+	}
+	b.in(t, func(tx node.Tx) (err error) {
+		decision, err = b.engine.Decide(tx, r)
+		return err
+	})
+	return decision
+}
+
+// turns writes where a place differs: "anna bert: disclose.dietary hold → allow".
+func turns(places []policy.Place) (list []string) {
+	for _, place := range places {
+		for _, turn := range place.Answers {
+			if turn.Differs() {
+				list = append(list, fmt.Sprintf("%v: %s %s → %s", place.Contacts, turn.After.Capability, turn.Before.Outcome, turn.After.Outcome))
+			}
+		}
+	}
+	return list
+}
+
+// TestForeseeTowardsContacts: an exact agent-wide allow beats a contact's
+// wildcard, an agent-wide wildcard does not.
+func TestForeseeTowardsContacts(t *testing.T) {
+	t.Parallel()
+	const bert, cleo = "bert@b.example", "cleo@c.example"
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	for _, contact := range []string{anna, bert, cleo} {
+		b.in(t, func(tx node.Tx) error { return b.DefaultGrants(tx, owner, agent.ID, contact) })
+	}
+	b.set(t, policy.NewGrant{AgentID: agent.ID, Contact: cleo, Capability: "disclose.dietary", Mode: policy.Deny})
+	contacts := []policy.Toward{{Contact: anna}, {Contact: bert}, {Contact: cleo}}
+	plan := func(contact, capability string) policy.Plan {
+		return policy.Plan{AgentID: agent.ID, Grant: &policy.NewGrant{Contact: contact, Capability: capability, Mode: policy.Allow}}
+	}
+	tests := []struct {
+		name string
+		plan policy.Plan
+		want []string
+	}{
+		{"exact, agent-wide", plan("", "disclose.dietary"), []string{
+			"[]: disclose.dietary refuse → allow", "[anna@a.example bert@b.example]: disclose.dietary hold → allow"}},
+		{"wildcard, agent-wide", plan("", "disclose.*"), []string{
+			"[]: disclose.availability refuse → allow", "[]: disclose.preferences refuse → allow", "[]: disclose.dietary refuse → allow",
+			"[]: disclose.budget refuse → allow", "[]: disclose.notes refuse → allow"}},
+		{"of a contact beside an ask", plan(anna, "disclose.*"), nil},
+		{"an own name", plan(bert, "disclose.shoe-size"), []string{"[bert@b.example]: disclose.shoe-size hold → allow"}},
+		{"a mode", policy.Plan{AgentID: agent.ID, Mode: policy.Autonomous}, []string{
+			"[]: connection.request hold → allow",
+			"[anna@a.example bert@b.example]: connection.request hold → allow", "[cleo@c.example]: connection.request hold → allow"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			foreseen := b.foresee(t, test.plan, contacts...)
+			if diff := cmp.Diff(test.want, turns(foreseen.Places)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestForeseeInsteadOf: only in place of the contact's ask does an allow count.
+func TestForeseeInsteadOf(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	b.in(t, func(tx node.Tx) error { return b.DefaultGrants(tx, owner, agent.ID, anna) })
+	plan := policy.Plan{AgentID: agent.ID, Grant: &policy.NewGrant{Contact: anna, Capability: "disclose.*", Mode: policy.Allow}, Instead: true}
+	foreseen := b.foresee(t, plan, policy.Toward{Contact: anna, StructuredOnly: true})
+	if got := turns(foreseen.Places); len(got) != 5 || len(foreseen.Ends) != 1 || foreseen.Ends[0].Mode != policy.Ask {
+		t.Errorf("turns %v, ends %+v", got, foreseen.Ends)
+	}
+	b.carryOut(t, plan)
+	if again := b.foresee(t, plan); turns(again.Places) != nil || len(again.Ends) != 0 {
+		t.Errorf("once made it still changes %v, ends %+v", turns(again.Places), again.Ends)
+	}
+}
+
+// TestForeseePast: the same facts under the rules as they are and as they would be.
+func TestForeseePast(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	other, _ := b.agent(t, "ben", policy.Assisted)
+	to := func(capabilities ...string) policy.Request {
+		return policy.Request{AgentID: agent.ID, Contact: anna, Capabilities: capabilities}
+	}
+	tooOld := b.ask(t, to("disclose.dietary"))
+	b.clock.Advance(30*24*time.Hour + time.Second)
+	refused := b.ask(t, to("task.propose", "disclose.dietary"))
+	b.ask(t, to("message.send"))
+	b.ask(t, to("disclose.budget"))
+	node := to("disclose.dietary")
+	node.DenyOnly = true
+	b.ask(t, node)
+	foreign := to("disclose.dietary")
+	foreign.AgentID = other.ID
+	b.ask(t, foreign)
+	limited := to("disclose.dietary")
+	limited.Fields = map[string]any{"dietaryNotes": []any{"kosher"}}
+	b.ask(t, limited)
+
+	grant := policy.NewGrant{Capability: "disclose.dietary", Mode: policy.Allow, Constraints: values("dietaryNotes", "kosher")}
+	past := b.foresee(t, policy.Plan{AgentID: agent.ID, Grant: &grant}).Past
+	if past.Looked != 2 || past.More || len(past.Turned) != 2 {
+		t.Fatalf("looked at %d, more %t, turned %+v", past.Looked, past.More, past.Turned)
+	}
+	for i, want := range []policy.Outcome{policy.Allowed, policy.Held} { // the newest first
+		got := past.Turned[i]
+		if got.Before != policy.Refused || got.After != want || len(got.Why) != 1 || got.Why[0].After.Capability != "disclose.dietary" {
+			t.Errorf("turned %d: %+v", i, got)
+		}
+	}
+	if past.Turned[1].ID != refused.ID || past.Turned[1].ID == tooOld.ID {
+		t.Errorf("turned %s", past.Turned[1].ID)
+	}
+
+	manual := b.foresee(t, policy.Plan{AgentID: agent.ID, Mode: policy.Manual}).Past
+	if manual.Looked != 4 || len(manual.Turned) != 1 || manual.Turned[0].After != policy.Held || manual.Turned[0].Facts.Capabilities[0] != "message.send" {
+		t.Errorf("under manual: %+v", manual)
+	}
+}
+
+// TestForeseeIsBounded: beyond the newest decisions it says that there are more.
+func TestForeseeIsBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	b.in(t, func(tx node.Tx) error {
+		for i := range 2001 {
+			if err := b.store.InsertDecision(tx, policy.Record{
+				Decision: policy.Decision{ID: fmt.Sprintf("d%04d", i), Outcome: policy.Allowed, RulesRev: 1, Answers: []policy.Answer{{Capability: "message.send"}}},
+				OwnerID:  "owner", AgentID: agent.ID, At: begins,
+				Facts: policy.Facts{Contact: anna, Connection: "active", Capabilities: []string{"message.send"}},
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	past := b.foresee(t, policy.Plan{AgentID: agent.ID, Mode: policy.Manual}).Past
+	if past.Looked != 2000 || !past.More || len(past.Turned) != 2000 || past.Turned[1999].ID != "d0001" {
+		t.Errorf("looked at %d, more %t, turned %d", past.Looked, past.More, len(past.Turned))
+	}
+}
+
+// TestForeseenIsWhatHappens: the answers that were shown are those that the rules
+// give once the plan is made.
+func TestForeseenIsWhatHappens(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	b.in(t, func(tx node.Tx) error { return b.DefaultGrants(tx, owner, agent.ID, anna) })
+	for _, plan := range []policy.Plan{
+		{Grant: &policy.NewGrant{Capability: "disclose.budget", Mode: policy.Allow, Constraints: upTo(30)}},
+		{Grant: &policy.NewGrant{Contact: anna, Capability: "disclose.*", Mode: policy.Deny}},
+		{Mode: policy.Autonomous},
+		{Grant: &policy.NewGrant{Contact: anna, Capability: "disclose.*", Mode: policy.Allow}, Instead: true},
+		{Grant: &policy.NewGrant{Capability: "action.my.own", Mode: policy.Allow}},
+		{Mode: policy.Manual},
+	} {
+		plan.AgentID = agent.ID
+		foreseen := b.foresee(t, plan, policy.Toward{Contact: anna})
+		b.carryOut(t, plan)
+		for _, place := range foreseen.Places {
+			contact := ""
+			if len(place.Contacts) > 0 {
+				contact = place.Contacts[0]
+			}
+			var want, got []policy.Answer
+			for _, turn := range place.Answers {
+				want = append(want, turn.After)
+			}
+			var touched []string
+			if plan.Grant != nil {
+				touched = []string{plan.Grant.Capability}
+			}
+			b.in(t, func(tx node.Tx) (err error) {
+				got, err = b.Effective(tx, agent.ID, contact, touched...)
+				return err
+			})
+			for i := range got { // a grant that is new has its id only now
+				if i < len(want) && want[i].GrantID == policy.DryRun {
+					want[i].GrantID = got[i].GrantID
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%+v towards %q (-shown +is):\n%s", plan, contact, diff)
+			}
+		}
+	}
+}
