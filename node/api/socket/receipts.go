@@ -2,7 +2,6 @@ package socket
 
 import (
 	"encoding/base64"
-	"encoding/json"
 
 	"agentlink/actions"
 	"agentlink/coordination"
@@ -24,7 +23,7 @@ func (s *Server) exportReceipt(tx node.Tx, r ByID) (actions.ReceiptFile, error) 
 	if node.ValidID(r.ID) {
 		run, err := s.Actions.Find(tx, "", r.ID)
 		if err == nil {
-			return s.receiptOf(run)
+			return actions.FileOfRun(run, s.Info().PublicKey)
 		}
 		if node.CodeOf(err) != node.NotFound {
 			return actions.ReceiptFile{}, err
@@ -40,54 +39,14 @@ func (s *Server) exportReceipt(tx node.Tx, r ByID) (actions.ReceiptFile, error) 
 	return s.receiptOfTask(tx, task)
 }
 
-func (s *Server) receiptOf(run actions.Run) (actions.ReceiptFile, error) {
-	if run.Receipt == "" {
-		return actions.ReceiptFile{}, node.ConflictFor(node.ReasonBadState, "This run has no receipt: it did not succeed, or is not finished.")
-	}
-	return actions.ReceiptFile{
-		Receipt: run.Receipt, PublicKey: s.Info().PublicKey, Parameters: run.Parameters, Salt: run.Salt,
-	}, nil
-}
-
 func (s *Server) receiptOfTask(tx node.Tx, task coordination.Task) (actions.ReceiptFile, error) {
 	confirmed := task.Copy.Confirmation
-	if confirmed == nil || confirmed.Receipt == "" {
-		return actions.ReceiptFile{}, node.ConflictFor(node.ReasonBadState, "This task has no receipt: nothing ran for it, as far as this node knows.")
+	if confirmed == nil || confirmed.By == task.Role {
+		return actions.FileOfTask(task, s.Info().PublicKey)
 	}
-	file := actions.ReceiptFile{Receipt: confirmed.Receipt, PublicKey: s.Info().PublicKey}
-	if confirmed.By != task.Role {
-		connection, err := s.Coordination.Connection(tx, task.AgentID, task.ConnectionID)
-		if err != nil {
-			return actions.ReceiptFile{}, err
-		}
-		file.PublicKey = base64.RawURLEncoding.EncodeToString(connection.Peer.PublicKey)
-	}
-	return withAgreed(file, confirmed.Salt, task), nil
-}
-
-// withAgreed adds the parameters that the accepted proposal asks for, where the
-// receipt says that these are what ran. What else ran with is the other side's.
-func withAgreed(file actions.ReceiptFile, salt string, task coordination.Task) actions.ReceiptFile {
-	accepted := task.Copy.AcceptedProposal()
-	taskType, known := coordination.TypeOf(task.Type)
-	var fields map[string]any
-	if accepted == nil || !known || json.Unmarshal(accepted.Fields, &fields) != nil {
-		return file
-	}
-	parameters := taskType.Mapped(fields)
-	parameters["taskUid"] = task.UID
-	raw, err := node.Canonical(parameters)
+	connection, err := s.Coordination.Connection(tx, task.AgentID, task.ConnectionID)
 	if err != nil {
-		return file
+		return actions.ReceiptFile{}, err
 	}
-	full := file
-	full.Parameters, full.Salt = raw, salt
-	content, err := json.Marshal(full)
-	if err != nil {
-		return file
-	}
-	if verified, err := actions.VerifyReceipt(content, ""); err == nil && verified.ParametersMatch {
-		return full
-	}
-	return file
+	return actions.FileOfTask(task, base64.RawURLEncoding.EncodeToString(connection.Peer.PublicKey))
 }
