@@ -10,8 +10,12 @@ import (
 // Foreseen tells what a plan would do, before it is made.
 type Foreseen struct {
 	Steps
-	Places []Place
-	Past   Past
+	// AsIfEnabled: the agent is disabled, and the forecast is for when it is not.
+	AsIfEnabled bool
+	// Before and After are the same places, each with answers for the same
+	// capabilities: those that the plan touches.
+	Before, After []Place
+	Past          Past
 }
 
 // Toward is a contact as a forecast has to know it.
@@ -21,20 +25,18 @@ type Toward struct {
 }
 
 // Place is where the same answers hold: towards the contacts named, or, where
-// Contacts is nil, towards whoever has no grants of their own. All as far as the
-// connection is active.
+// Contacts is nil, towards whoever has no grants of their own and for actions that
+// name no task. All as far as the connection is active.
 type Place struct {
 	Contacts []string
-	Answers  []Turn // for the capabilities that the plan touches
+	Answers  []Answer
 }
 
 // Turn is an answer as it is and as it would be.
 type Turn struct{ Before, After Answer }
 
-// Differs says whether the owner would meet a difference.
-func (t Turn) Differs() bool {
-	return t.Before.Outcome != t.After.Outcome || t.Before.Otherwise != t.After.Otherwise
-}
+// Differs says whether an agent would meet a difference.
+func (a Answer) Differs(b Answer) bool { return a.Outcome != b.Outcome || a.Otherwise != b.Otherwise }
 
 // Foresee tells what a plan would do: to the answers towards each of the
 // contacts (of a plan for one contact: that one alone), and to what was decided
@@ -44,15 +46,10 @@ func (s *Service) Foresee(tx node.Tx, plan Plan, contacts []Toward) (Foreseen, e
 	if err != nil {
 		return Foreseen{}, err
 	}
-	before, err := s.Imaginer.Imagine(tx, plan.AgentID, Change{})
+	before, after, err := s.imagined(tx, steps)
 	if err != nil {
 		return Foreseen{}, err
 	}
-	after, err := s.Imaginer.Imagine(tx, plan.AgentID, steps.change())
-	if err != nil {
-		return Foreseen{}, err
-	}
-	f := Foreseen{Steps: steps}
 	names, err := s.touched(tx, steps)
 	if err != nil {
 		return Foreseen{}, err
@@ -61,11 +58,41 @@ func (s *Service) Foresee(tx node.Tx, plan Plan, contacts []Toward) (Foreseen, e
 	if err != nil {
 		return Foreseen{}, err
 	}
-	for _, group := range groups {
-		f.Places = append(f.Places, group.place(before, after, names))
+	past, err := s.past(tx, steps, before, after)
+	return Foreseen{
+		Steps: steps, AsIfEnabled: steps.Agent.Status == Disabled,
+		Before: places(groups, before, names), After: places(groups, after, names), Past: past,
+	}, err
+}
+
+// Everywhere tells what holds now, towards each of the contacts. Code: not_found.
+func (s *Service) Everywhere(tx node.Tx, agentID string, contacts []Toward) ([]Place, error) {
+	agent, err := s.Store.AgentByID(tx, agentID)
+	if err != nil {
+		return nil, err
 	}
-	f.Past, err = s.past(tx, steps, before, after)
-	return f, err
+	now, err := s.Imaginer.Imagine(tx, agentID, Change{})
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.capabilities(tx, agentID)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.groups(tx, Steps{Agent: agent}, contacts)
+	return places(groups, now, names), err
+}
+
+// imagined are the rules as they are and as they would be. Of a disabled agent,
+// whom everything is refused, it is those that hold once it is enabled.
+func (s *Service) imagined(tx node.Tx, steps Steps) (before, after Imagined, err error) {
+	change := steps.change()
+	change.Status = Active
+	if before, err = s.Imaginer.Imagine(tx, steps.Agent.ID, Change{Status: Active}); err != nil {
+		return nil, nil, err
+	}
+	after, err = s.Imaginer.Imagine(tx, steps.Agent.ID, change)
+	return before, after, err
 }
 
 // touched are the capabilities that a plan can turn: all, or those that the
@@ -83,21 +110,6 @@ func (s *Service) touched(tx node.Tx, steps Steps) ([]string, error) {
 		names = append(names, pattern)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return !coveredBy(name, []string{pattern}) }), nil
-}
-
-// group is the contacts for which a plan does the same.
-type group struct {
-	contacts []string
-	request  Request
-}
-
-func (g group) place(before, after Imagined, names []string) Place {
-	was, would := before.Capabilities(g.request, names), after.Capabilities(g.request, names)
-	place := Place{Contacts: g.contacts, Answers: make([]Turn, len(names))}
-	for i := range names {
-		place.Answers[i] = Turn{was[i], would[i]}
-	}
-	return place
 }
 
 // lookBack is how far back a forecast looks at decisions, and maxReplayed how

@@ -35,12 +35,12 @@ func (b *bundle) ask(t *testing.T, r policy.Request) (decision policy.Decision) 
 	return decision
 }
 
-// turns writes where a place differs: "anna bert: disclose.dietary hold → allow".
-func turns(places []policy.Place) (list []string) {
-	for _, place := range places {
-		for _, turn := range place.Answers {
-			if turn.Differs() {
-				list = append(list, fmt.Sprintf("%v: %s %s → %s", place.Contacts, turn.After.Capability, turn.Before.Outcome, turn.After.Outcome))
+// turns writes where a plan makes a difference: "[anna]: disclose.dietary hold → allow".
+func turns(f policy.Foreseen) (list []string) {
+	for i, place := range f.Before {
+		for j, before := range place.Answers {
+			if after := f.After[i].Answers[j]; before.Differs(after) {
+				list = append(list, fmt.Sprintf("%v: %s %s → %s", f.After[i].Contacts, after.Capability, before.Outcome, after.Outcome))
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func TestForeseeTowardsContacts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			foreseen := b.foresee(t, test.plan, contacts...)
-			if diff := cmp.Diff(test.want, turns(foreseen.Places)); diff != "" {
+			if diff := cmp.Diff(test.want, turns(foreseen)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -97,13 +97,57 @@ func TestForeseeInsteadOf(t *testing.T) {
 	b.in(t, func(tx node.Tx) error { return b.DefaultGrants(tx, owner, agent.ID, anna) })
 	plan := policy.Plan{AgentID: agent.ID, Grant: &policy.NewGrant{Contact: anna, Capability: "disclose.*", Mode: policy.Allow}, Instead: true}
 	foreseen := b.foresee(t, plan, policy.Toward{Contact: anna, StructuredOnly: true})
-	if got := turns(foreseen.Places); len(got) != 5 || len(foreseen.Ends) != 1 || foreseen.Ends[0].Mode != policy.Ask {
+	if got := turns(foreseen); len(got) != 5 || len(foreseen.Ends) != 1 || foreseen.Ends[0].Mode != policy.Ask {
 		t.Errorf("turns %v, ends %+v", got, foreseen.Ends)
 	}
 	b.carryOut(t, plan)
-	if again := b.foresee(t, plan); turns(again.Places) != nil || len(again.Ends) != 0 {
-		t.Errorf("once made it still changes %v, ends %+v", turns(again.Places), again.Ends)
+	if again := b.foresee(t, plan); turns(again) != nil || len(again.Ends) != 0 {
+		t.Errorf("once made it still changes %v, ends %+v", turns(again), again.Ends)
 	}
+}
+
+// TestForeseeForADisabledAgent: everything is refused; what is shown is what
+// holds once it is enabled.
+func TestForeseeForADisabledAgent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	b.in(t, func(tx node.Tx) error { _, err := b.SetStatus(tx, owner, agent.ID, policy.Disabled); return err })
+	foreseen := b.foresee(t, policy.Plan{AgentID: agent.ID, Mode: policy.Autonomous})
+	if diff := cmp.Diff([]string{"[]: connection.request hold → allow"}, turns(foreseen)); diff != "" || !foreseen.AsIfEnabled {
+		t.Errorf("as if enabled %t:\n%s", foreseen.AsIfEnabled, diff)
+	}
+}
+
+// TestEverywhere: what holds now, contact by contact.
+func TestEverywhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	b.in(t, func(tx node.Tx) error { return b.DefaultGrants(tx, owner, agent.ID, anna) })
+	want := map[string]map[string]policy.Outcome{
+		"[]":               {"disclose.dietary": policy.Refused, "message.send": policy.Allowed},
+		"[" + anna + "]":   {"disclose.dietary": policy.Held, "message.send": policy.Allowed},
+		"[bert@b.example]": {"disclose.dietary": policy.Refused, "message.send": policy.Held},
+	}
+	got := map[string]map[string]policy.Outcome{}
+	b.in(t, func(tx node.Tx) error {
+		places, err := b.Everywhere(tx, agent.ID, []policy.Toward{{Contact: anna}, {Contact: "bert@b.example", StructuredOnly: true}})
+		for _, place := range places {
+			at := map[string]policy.Outcome{}
+			for _, answer := range place.Answers {
+				if answer.Capability == "disclose.dietary" || answer.Capability == "message.send" {
+					at[answer.Capability] = answer.Outcome
+				}
+			}
+			got[fmt.Sprint(place.Contacts)] = at
+		}
+		return err
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	b.refused(t, node.NotFound, func(tx node.Tx) error { _, err := b.Everywhere(tx, "none", nil); return err })
 }
 
 // TestForeseePast: the same facts under the rules as they are and as they would be.
@@ -192,15 +236,12 @@ func TestForeseenIsWhatHappens(t *testing.T) {
 		plan.AgentID = agent.ID
 		foreseen := b.foresee(t, plan, policy.Toward{Contact: anna})
 		b.carryOut(t, plan)
-		for _, place := range foreseen.Places {
+		for _, place := range foreseen.After {
 			contact := ""
 			if len(place.Contacts) > 0 {
 				contact = place.Contacts[0]
 			}
-			var want, got []policy.Answer
-			for _, turn := range place.Answers {
-				want = append(want, turn.After)
-			}
+			want, got := place.Answers, []policy.Answer{}
 			var touched []string
 			if plan.Grant != nil {
 				touched = []string{plan.Grant.Capability}

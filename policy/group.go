@@ -9,6 +9,20 @@ import (
 	"agentlink/node"
 )
 
+// group is the contacts towards which the same rules hold.
+type group struct {
+	contacts []string
+	request  Request
+}
+
+func places(groups []group, rules Imagined, names []string) []Place {
+	list := make([]Place, len(groups))
+	for i, g := range groups {
+		list[i] = Place{Contacts: g.contacts, Answers: rules.Capabilities(g.request, names)}
+	}
+	return list
+}
+
 // groups puts together the contacts towards which the same rules hold, so that a
 // forecast does not grow with their number: hundreds have the default grants and
 // nothing else.

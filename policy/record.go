@@ -66,7 +66,8 @@ type Record struct {
 // Change is a change of rules that is only imagined: what would a decision have
 // been under it?
 type Change struct {
-	Mode Mode // "" leaves the agent's mode
+	Mode   Mode   // "" leaves the agent's mode
+	Status Status // "" leaves the agent's status
 	// Set adds grants, each in place of the one with the same contact, capability
 	// and mode; Remove leaves grants out, by id.
 	Set    []Grant

@@ -79,6 +79,9 @@ func (e *Engine) changed(loaded policy.Rules, change policy.Change) policy.Rules
 	if change.Mode != "" {
 		loaded.Mode = change.Mode
 	}
+	if change.Status != "" {
+		loaded.Status = change.Status
+	}
 	loaded.Grants = slices.DeleteFunc(slices.Clone(loaded.Grants), func(rule policy.Rule) bool {
 		return slices.Contains(change.Remove, rule.GrantID)
 	})
