@@ -26,8 +26,7 @@ type history struct {
 	repeats map[string]bool // tasks whose owner approved a run beside the rules
 }
 
-// world is what several histories share: two disks and their clock. Each history
-// has agents of its own, and so sees nothing of the others.
+// world is two disks and their clock.
 type world struct {
 	clock *node.FakeClock
 	disks [2]*disk

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	mathrand "math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +82,7 @@ type side struct {
 	worker       *delivery.Worker
 	strangers    *delivery.Strangers
 	runs         map[string]int // how often the executor ran, by key
+	again        atomic.Int64   // transactions that were run again
 }
 
 func (s *side) address() string {
@@ -102,7 +104,7 @@ func (s *side) self() coordination.Self {
 func (s *side) start(t testing.TB, network *network) {
 	t.Helper()
 	var err error
-	s.db = &mortal{DB: s.store}
+	s.db = &mortal{DB: counted{s.store, &s.again}}
 	s.audit = audit.New(s.store, s.master.Key(seal.UseAudit))
 	s.engine, err = engine.New(engine.Config{Store: s.store, IDs: s.ids, Audit: s.audit})
 	must(t, err)

@@ -11,7 +11,7 @@ import (
 // Seeds of a plain go test; make sim runs more.
 const (
 	fewSeeds  = 150
-	perWorld  = 25 // histories that share two databases
+	perTest   = 25 // seeds of one subtest
 	steps     = 100
 	firstSeed = 1
 )
@@ -42,7 +42,7 @@ func TestSimulation(t *testing.T) {
 // simulate shares the seeds out to as many workers as there are cores.
 func simulate(t *testing.T, seeds []uint64) {
 	for len(seeds) > 0 {
-		n := min(perWorld, len(seeds))
+		n := min(perTest, len(seeds))
 		batch := seeds[:n]
 		seeds = seeds[n:]
 		t.Run(fmt.Sprintf("%d-%d", batch[0], batch[n-1]), func(t *testing.T) {
@@ -53,18 +53,16 @@ func simulate(t *testing.T, seeds []uint64) {
 }
 
 func runSeeds(t *testing.T, seeds []uint64) {
-	w := newWorld(t)
-	defer w.close()
-	var last *history
 	for _, seed := range seeds {
-		last = w.run(t, seed)
+		w := newWorld(t)
+		w.run(t, seed)
+		w.close()
 	}
-	last.checkLogs()
 }
 
 // run is one seed: a random course of events over a bad network, then everything
 // heals, and the copies have to agree; and agree still when all deadlines have passed.
-func (w *world) run(t testing.TB, seed uint64) *history {
+func (w *world) run(t testing.TB, seed uint64) {
 	h := w.history(t, seed)
 	h.connect()
 	for _, s := range h.sides {
@@ -80,7 +78,7 @@ func (w *world) run(t testing.TB, seed uint64) *history {
 	h.clock.Advance(40 * time.Hour)
 	h.drain()
 	h.check("after all deadlines")
-	return h
+	h.checkLogs()
 }
 
 // opening gives a side the rules that it begins with.
