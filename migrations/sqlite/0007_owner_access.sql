@@ -13,6 +13,8 @@ CREATE TABLE guesses (
 CREATE INDEX guesses_bucket ON guesses (bucket, at);
 CREATE INDEX guesses_at ON guesses (at);
 
+ALTER TABLE owners ADD COLUMN seen_at INTEGER NOT NULL DEFAULT 0; -- in any session
+
 CREATE TABLE owner_sessions (
     id           TEXT NOT NULL PRIMARY KEY,
     owner_id     TEXT NOT NULL,
@@ -21,7 +23,8 @@ CREATE TABLE owner_sessions (
     client       BLOB NOT NULL, -- sealed
     created_at   INTEGER NOT NULL,
     last_seen_at INTEGER NOT NULL,
-    confirmed_at INTEGER NOT NULL
+    confirmed_at INTEGER NOT NULL,
+    previous_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX owner_sessions_seen ON owner_sessions (last_seen_at, id);
 CREATE INDEX owner_sessions_created ON owner_sessions (created_at);
@@ -66,6 +69,7 @@ DROP TABLE spent_challenges;
 DROP TABLE passkeys;
 DROP TABLE one_time_links;
 DROP TABLE owner_sessions;
+ALTER TABLE owners DROP COLUMN seen_at;
 DROP TABLE guesses;
 CREATE TABLE password_guesses (
     id TEXT NOT NULL PRIMARY KEY,

@@ -6,16 +6,18 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"agentlink/actions"
 	"agentlink/approvals"
 	"agentlink/coordination"
-	"agentlink/node"
+	"agentlink/dashboard"
 	"agentlink/node/api/peer"
 	"agentlink/node/api/socket"
 	"agentlink/node/config"
 	"agentlink/node/delivery"
+	"agentlink/node/owner"
 	"agentlink/node/seal"
 	"agentlink/policy"
 	"agentlink/policy/engine"
@@ -30,6 +32,7 @@ type Node struct {
 	*foundation
 
 	listeners listeners
+	setUp     atomic.Bool // the node was seen to have an owner
 	// ownerActed wakes what the owner may have set free.
 	ownerActed bell
 
@@ -38,19 +41,21 @@ type Node struct {
 	approvals    *approvals.Service
 	coordination *coordination.Service
 	actions      *actions.Service
+	access       *owner.Access
 	client       *delivery.Client
 	directory    *delivery.Directory
 	inbox        *peer.Inbox
 	worker       *delivery.Worker
 	strangers    *delivery.Strangers
 	socket       *socket.Server
+	dashboard    *dashboard.Dashboard
 }
 
 // New opens everything that a node needs and listens, but serves nobody yet.
 // What keeps it from starting is a StartError.
 func New(ctx context.Context, settings config.Config, options Options) (n *Node, err error) {
 	o := options.complete()
-	f, err := lay(ctx, settings, o, func() (seal.Master, error) { return loadMaster(settings, o) })
+	f, err := layToServe(ctx, settings, o)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +66,6 @@ func New(ctx context.Context, settings config.Config, options Options) (n *Node,
 			n = nil
 		}
 	}()
-	if err := n.needsOwner(ctx); err != nil {
-		return n, err
-	}
 	// The real ports are known from here on, and so the node's own address.
 	if n.listeners, err = listen(&n.settings, o); err != nil {
 		return n, err
@@ -71,15 +73,17 @@ func New(ctx context.Context, settings config.Config, options Options) (n *Node,
 	return n, n.wire()
 }
 
-func (n *Node) needsOwner(ctx context.Context) error {
-	err := n.store.View(ctx, func(tx node.Tx) error {
-		_, err := n.owner.Owner(tx)
-		return err
+// layToServe also makes the master key of a new node.
+func layToServe(ctx context.Context, settings config.Config, o Options) (*foundation, error) {
+	made := false
+	f, err := lay(ctx, settings, o, func() (master seal.Master, err error) {
+		master, made, err = masterToServe(settings, o)
+		return master, err
 	})
-	if node.CodeOf(err) == node.NotFound && err != nil {
-		return errors.New("the node has no owner yet: run agentlink init")
+	if err != nil && made {
+		err = cannotStart(errors.Join(err, os.Remove(settings.MasterKeyFile)))
 	}
-	return plainly(err, "the node's owner cannot be read")
+	return f, err
 }
 
 // Close gives up what New has taken. Serve does so by itself.

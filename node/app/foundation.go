@@ -57,7 +57,7 @@ func lay(ctx context.Context, settings config.Config, o Options, master func() (
 	f.audit = audit.New(f.store, f.master.Key(seal.UseAudit))
 	f.owner = owner.New(f.store, f.store, f.audit, o.IDs)
 	f.identity, err = identity.LoadOrCreate(ctx, f.store, f.store, o.IDs)
-	return f, plainly(err, "the node's identity cannot be read")
+	return f, plainly(err, "the node's identity cannot be read: the database may be another node's, or the master key")
 }
 
 func (f *foundation) openStore(ctx context.Context, settings config.Config, o Options) (err error) {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 
-	"agentlink/coordination/wire"
 	"agentlink/node/api"
 	"agentlink/node/api/peer"
 	"agentlink/node/api/rest"
@@ -49,21 +48,6 @@ func (n *Node) servers(requests context.Context) ([]served, error) {
 		}
 	}
 	return all, nil
-}
-
-// privateSide is what the owner's and agents' side serves. Without a public side
-// peers come here too. It is no http.ServeMux, which would redirect paths that
-// the doors refuse.
-func (n *Node) privateSide() http.Handler {
-	agents, peers := n.rest(), n.inbox.Handler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		forPeers := r.URL.Path == wire.InboxPath || r.URL.Path == wire.CardPath
-		if forPeers && n.listeners.public == nil {
-			peers.ServeHTTP(w, r)
-			return
-		}
-		agents.ServeHTTP(w, r)
-	})
 }
 
 func (n *Node) rest() http.Handler {

@@ -83,6 +83,36 @@ func firstMaster(settings config.Config, setup Setup, o Options) (seal.Master, e
 	return loadMaster(settings, o)
 }
 
+// masterToServe makes the master key of a new node, without a passphrase unless a
+// file holds one. made tells the caller to take it back where the node does not
+// start: a database that is there already needs the key that it was made with.
+func masterToServe(settings config.Config, o Options) (master seal.Master, made bool, err error) {
+	_, err = os.Stat(settings.MasterKeyFile)
+	if !errors.Is(err, fs.ErrNotExist) || !mayBeNew(settings) {
+		master, err = loadMaster(settings, o)
+		return master, false, err
+	}
+	var passphrase []byte
+	if file := settings.MasterPassphrase(); file != nil {
+		if passphrase, err = file(); err != nil {
+			return seal.Master{}, false, err
+		}
+	}
+	master, err = seal.CreateMaster(settings.MasterKeyFile, passphrase)
+	return master, err == nil, err
+}
+
+// mayBeNew says whether the database may have no node's data in it. A server has
+// to be asked, and is: another node's does not open.
+func mayBeNew(settings config.Config) bool {
+	path, isFile := settings.Database.Path()
+	if !isFile {
+		return true
+	}
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 func loadMaster(settings config.Config, o Options) (seal.Master, error) {
 	passphrase := settings.MasterPassphrase()
 	if passphrase == nil {

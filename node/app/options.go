@@ -18,6 +18,9 @@ type Options struct {
 	Version string
 	// Passphrase asks for the passphrase of the master key where no file holds it.
 	Passphrase func() ([]byte, error)
+	// SetUp is given the one-time link of a node that has no owner yet, once it can
+	// be used. The link is a secret.
+	SetUp func(link string)
 	// Listener and PublicListener are used in place of the settings' addresses.
 	Listener, PublicListener net.Listener
 	// Executors carry actions out; the two simulated ones where nil.
@@ -35,6 +38,9 @@ func (o Options) complete() Options {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.SetUp == nil {
+		o.SetUp = func(string) {}
 	}
 	if o.Poll == 0 {
 		o.Poll = 5 * time.Second

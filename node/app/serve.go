@@ -31,6 +31,10 @@ func (n *Node) Serve(ctx context.Context, ready func(socket.Info)) (err error) {
 	if err := n.recordStart(ctx); err != nil {
 		return err
 	}
+	link, needsSetUp, err := n.access.SetUpLink(ctx)
+	if err != nil {
+		return err
+	}
 	var running sync.WaitGroup
 	failed := make(chan error, len(servers))
 	for _, s := range servers {
@@ -41,6 +45,9 @@ func (n *Node) Serve(ctx context.Context, ready func(socket.Info)) (err error) {
 	n.startLoops(work, &running)
 	n.log.Info("ready", "agents", n.settings.LocalURL(), "peers", n.settings.URL(), "database", n.settings.Database)
 	ready(n.Info())
+	if needsSetUp {
+		n.options.SetUp(link.URL)
+	}
 
 	select {
 	case <-ctx.Done():
@@ -57,7 +64,7 @@ func (n *Node) Serve(ctx context.Context, ready func(socket.Info)) (err error) {
 func (n *Node) recordStart(ctx context.Context) error {
 	return n.store.InTx(ctx, func(tx node.Tx) error {
 		person, err := n.owner.Owner(tx)
-		if err != nil {
+		if err != nil && node.CodeOf(err) != node.NotFound { // there is none before the set-up
 			return err
 		}
 		// The lock of the data folder says that nobody else sends from this file. A

@@ -12,6 +12,7 @@ import (
 	"agentlink/node/api/peer"
 	"agentlink/node/api/socket"
 	"agentlink/node/delivery"
+	"agentlink/node/owner"
 	"agentlink/node/seal"
 	"agentlink/node/token"
 	"agentlink/policy"
@@ -20,6 +21,9 @@ import (
 
 // wire makes the services, each on top of those before it.
 func (n *Node) wire() error {
+	if err := n.wireAccess(); err != nil {
+		return err
+	}
 	if err := n.wireRules(); err != nil {
 		return err
 	}
@@ -28,7 +32,16 @@ func (n *Node) wire() error {
 	n.wireActions()
 	n.wireDelivery()
 	n.wireSocket()
+	n.wireDashboard()
 	return nil
+}
+
+func (n *Node) wireAccess() (err error) {
+	n.access, err = owner.NewAccess(owner.AccessConfig{
+		DB: n.store, Store: n.store, Owner: n.owner, Audit: n.audit, IDs: n.options.IDs,
+		Key: n.master.Key(seal.UseSessions), Fingerprint: n.identity.Signer.Fingerprint(), Origins: n.settings.DashboardOrigins(),
+	})
+	return err
 }
 
 func (n *Node) wireRules() (err error) {
@@ -36,7 +49,7 @@ func (n *Node) wireRules() (err error) {
 	if err != nil {
 		return err
 	}
-	n.policy = policy.New(policy.Config{Store: n.store, IDs: n.options.IDs, Audit: n.audit, Decider: n.engine})
+	n.policy = policy.New(policy.Config{Store: n.store, IDs: n.options.IDs, Audit: n.audit, Decider: n.engine, Imaginer: n.engine})
 	epoch, err := readEpoch(n.settings)
 	if err != nil {
 		return err
@@ -107,7 +120,7 @@ func (n *Node) wireDelivery() {
 
 func (n *Node) wireSocket() {
 	n.socket = socket.New(socket.Config{
-		DB: n.store, IDs: n.options.IDs, Log: n.log, Owner: n.owner, Policy: n.policy, Decider: n.engine, Decisions: n.engine,
+		DB: n.store, IDs: n.options.IDs, Log: n.log, Owner: n.owner, Access: n.access, Policy: n.policy, Decider: n.engine, Decisions: n.engine,
 		Approvals: n.approvals, Coordination: n.coordination, Actions: n.actions, Directory: n.directory,
 		Audit: n.audit, Events: n.store, Info: n.Info, Changed: n.ownerActed.ring, UID: os.Getuid(),
 	})

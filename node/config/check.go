@@ -62,6 +62,9 @@ func (c Config) checkPublicURL() error {
 	if c.PublicURL == "" && wildcard(strings.TrimPrefix(strings.TrimPrefix(c.URL(), "https://"), "http://")) {
 		return refuse("the node listens on every address, which names none: set %s to the one that peers reach", PublicURLName)
 	}
+	if strings.HasPrefix(c.DashboardURL, "http://") && !node.IsLoopback(urlHost(c.DashboardURL)) && !c.AllowPlainHTTP {
+		return refuse("%s is http: set it to https, or %s=true where something else encrypts", DashboardURLName, AllowPlainHTTPName)
+	}
 	if strings.HasPrefix(c.PublicURL, "http://") && !node.IsLoopback(c.Host()) && !c.AllowPlainHTTP {
 		return refuse("%s is http: set it to https, or %s=true where something else encrypts", PublicURLName, AllowPlainHTTPName)
 	}

@@ -105,6 +105,7 @@ func TestCheckRefuses(t *testing.T) {
 		"no name for peers":        {map[string]string{PublicListenName: "0.0.0.0:7411", TLSCertName: cert, TLSKeyName: key}, []string{PublicURLName}},
 		"no name for anybody":      {map[string]string{ListenName: ":7410", AllowPlainHTTPName: "true"}, []string{PublicURLName}},
 		"http for the world":       {map[string]string{PublicURLName: "http://node.example.org"}, []string{PublicURLName, AllowPlainHTTPName}},
+		"dashboard in clear":       {map[string]string{DashboardURLName: "http://192.168.1.7:7410"}, []string{DashboardURLName, AllowPlainHTTPName}},
 		"http on a LAN":            {map[string]string{PublicURLName: "http://192.168.1.7:7410"}, []string{PublicURLName}},
 		"folder that others read":  {map[string]string{DataDirName: folder(t, 0o755)}, []string{DataDirName, "chmod 700"}},
 		"folder of a group":        {map[string]string{DataDirName: folder(t, 0o750)}, []string{DataDirName}},

@@ -17,6 +17,7 @@ const (
 	ListenName               = "AGENTLINK_LISTEN"
 	PublicListenName         = "AGENTLINK_PUBLIC_LISTEN"
 	PublicURLName            = "AGENTLINK_PUBLIC_URL"
+	DashboardURLName         = "AGENTLINK_DASHBOARD_URL"
 	TLSCertName              = "AGENTLINK_TLS_CERT"
 	TLSKeyName               = "AGENTLINK_TLS_KEY"
 	MasterKeyFileName        = "AGENTLINK_MASTER_KEY_FILE"
@@ -42,6 +43,9 @@ type Config struct {
 	// PublicURL is how peers reach the node, without a path; "" to derive it from
 	// the address that it listens on.
 	PublicURL string
+	// DashboardURL is how the owner reaches the dashboard, without a path; "" to
+	// derive it.
+	DashboardURL string
 	// TLSCert and TLSKey are PEM files; both or none.
 	TLSCert, TLSKey string
 	MasterKeyFile   string
@@ -74,6 +78,7 @@ func Load(getenv func(string) string) (Config, error) {
 		Listen:               r.listen(ListenName, DefaultListen),
 		PublicListen:         r.listen(PublicListenName, ""),
 		PublicURL:            r.publicURL(),
+		DashboardURL:         r.address(DashboardURLName, "where you open the dashboard"),
 		TLSCert:              r.path(TLSCertName, ""),
 		TLSKey:               r.path(TLSKeyName, ""),
 		MasterKeyFile:        r.path(MasterKeyFileName, filepath.Join(dir, "master.key")),

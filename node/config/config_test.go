@@ -52,13 +52,13 @@ func TestEverySetting(t *testing.T) {
 	t.Parallel()
 	c := mustLoad(t, map[string]string{
 		DataDirName: "/srv/agentlink", DatabaseURLName: "postgres://ada:hunter2@db.example:5432/link?sslmode=verify-full", ListenName: "127.0.0.1:80",
-		PublicListenName: "[::]:443", PublicURLName: "https://node.example.org/", TLSCertName: "/srv/cert.pem", TLSKeyName: "/srv/key.pem",
+		PublicListenName: "[::]:443", PublicURLName: "https://node.example.org/", DashboardURLName: "https://desk.example.org/", TLSCertName: "/srv/cert.pem", TLSKeyName: "/srv/key.pem",
 		MasterKeyFileName: "/srv/master.key", MasterPassphraseFileName: "/srv/phrase", ApprovalTTLName: "720", AllowPlainHTTPName: "TRUE",
 		AllowPeerNetworksName: "192.168.1.0/24, 10.0.0.0/8,fd00::/8 , 100.64.0.0/10,172.16.3.0/30,",
 	})
 	want := Config{
 		DataDir: "/srv/agentlink", Database: "postgres://ada:hunter2@db.example:5432/link?sslmode=verify-full", Listen: "127.0.0.1:80",
-		PublicListen: "[::]:443", PublicURL: "https://node.example.org", TLSCert: "/srv/cert.pem", TLSKey: "/srv/key.pem",
+		PublicListen: "[::]:443", PublicURL: "https://node.example.org", DashboardURL: "https://desk.example.org", TLSCert: "/srv/cert.pem", TLSKey: "/srv/key.pem",
 		MasterKeyFile: "/srv/master.key", MasterPassphraseFile: "/srv/phrase", ApprovalTTL: 720 * time.Hour, AllowPlainHTTP: true,
 		AllowPeerNetworks: []netip.Prefix{
 			netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"),

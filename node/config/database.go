@@ -39,6 +39,12 @@ func (d DatabaseURL) Postgres() bool {
 	return strings.HasPrefix(string(d), "postgres://") || strings.HasPrefix(string(d), "postgresql://")
 }
 
+// Path is the file of an SQLite database.
+func (d DatabaseURL) Path() (path string, isFile bool) {
+	path, isFile = strings.CutPrefix(string(d), "sqlite:")
+	return path, isFile && path != ":memory:"
+}
+
 func (d DatabaseURL) valid() bool {
 	if path, found := strings.CutPrefix(string(d), "sqlite:"); found {
 		return path != ""

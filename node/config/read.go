@@ -95,18 +95,21 @@ func bracketed(host string) string {
 	return host
 }
 
-func (r *reader) publicURL() string {
-	value := r.value(PublicURLName, "")
+func (r *reader) publicURL() string { return r.address(PublicURLName, "that peers reach") }
+
+// address reads scheme and host, without a path.
+func (r *reader) address(name, whose string) string {
+	value := r.value(name, "")
 	if value == "" {
 		return ""
 	}
 	parsed, err := url.Parse(value)
 	if err != nil || (parsed.Scheme != "https" && parsed.Scheme != "http") || !node.ValidHost(parsed.Host) {
-		r.refuse("%s is not usable: set it to the address that peers reach, such as https://node.example.org", PublicURLName)
+		r.refuse("%s is not usable: set it to the address %s, such as https://node.example.org", name, whose)
 		return ""
 	}
 	if parsed.User != nil || strings.Trim(parsed.Path, "/") != "" || strings.ContainsAny(value, "?#") {
-		r.refuse("%s must be scheme and host only, such as https://node.example.org", PublicURLName)
+		r.refuse("%s must be scheme and host only, such as https://node.example.org", name)
 		return ""
 	}
 	return parsed.Scheme + "://" + withoutDefaultPort(parsed)

@@ -161,6 +161,16 @@ func textOf(root *html.Node) string {
 	return strings.Join(words, " ")
 }
 
+// Field is the value of the first input of a name; "" where there is none.
+func (p Page) Field(name string) string {
+	for n := range p.Root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "input" && Attribute(n, "name") == name {
+			return Attribute(n, "value")
+		}
+	}
+	return ""
+}
+
 // Follow opens the first link of the content whose address begins like this.
 func (p Page) Follow(prefix string) Page {
 	p.v.tb.Helper()

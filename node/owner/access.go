@@ -27,8 +27,12 @@ type AccessStore interface {
 	// Sessions lists them with their clients, the last seen first, at most
 	// MaxSessions.
 	Sessions(tx node.Tx) ([]Session, error)
-	// TouchSession sets when a session was last seen, unless it was seen later.
-	TouchSession(tx node.Tx, id string, at time.Time) error
+	// TouchSession sets when a session was last seen and when its owner was before
+	// that, unless it was seen later.
+	TouchSession(tx node.Tx, id string, at, previous time.Time) error
+	// SeeOwner sets when the owner was last seen in any session, and gives what
+	// that was before; zero at first. Code: not_found.
+	SeeOwner(tx node.Tx, at time.Time) (before time.Time, err error)
 	// ConfirmSession sets when its owner last signed in. Code: not_found.
 	ConfirmSession(tx node.Tx, id string, at time.Time) error
 	// DeleteSession says whether there was one.

@@ -19,6 +19,8 @@ const (
 	FreshTime   = 5 * time.Minute
 	// touchEvery is how exact LastSeenAt is: a page costs no write.
 	touchEvery = time.Minute
+	// visitGap without a page ends a visit.
+	visitGap = 30 * time.Minute
 	// MaxSessions is how many are listed; more than that nobody opens by hand.
 	MaxSessions = 100
 )
@@ -49,6 +51,9 @@ type Session struct {
 	CreatedAt   time.Time
 	LastSeenAt  time.Time // within a minute
 	ConfirmedAt time.Time // the last time that the owner signed in
+	// PreviousAt is when the owner was last here before this visit, in any
+	// session; zero at the first.
+	PreviousAt time.Time
 }
 
 // Over says whether the session has ended by itself.
@@ -62,7 +67,7 @@ func (s Session) Fresh(now time.Time) bool { return now.Before(s.ConfirmedAt.Add
 
 // Actor is the owner in this session.
 func (s Session) Actor() node.Actor {
-	return node.Actor{Kind: node.ActorOwner, OwnerID: s.OwnerID, Via: "session " + s.ID}
+	return node.Actor{Kind: node.ActorOwner, OwnerID: s.OwnerID, Via: "dashboard session=" + s.ID}
 }
 
 // Client is the browser that somebody comes with.
@@ -84,10 +89,14 @@ func (a *Access) open(tx node.Tx, owner Owner, how How, client Client) (cookie s
 	if err := a.store.DeleteOverSessions(tx, now.Add(-IdleTime), now.Add(-SessionTime)); err != nil {
 		return "", Session{}, err
 	}
+	before, err := a.store.SeeOwner(tx, now)
+	if err != nil {
+		return "", Session{}, err
+	}
 	cookie = newSecret()
 	s = Session{
 		ID: a.ids.New(), OwnerID: owner.ID, How: how, UserAgent: shortened(client.UserAgent), IP: client.IP,
-		CreatedAt: now, LastSeenAt: now, ConfirmedAt: now,
+		CreatedAt: now, LastSeenAt: now, ConfirmedAt: now, PreviousAt: before,
 	}
 	if err := a.replace(tx, client.Cookie, s.Actor()); err != nil {
 		return "", Session{}, err
@@ -157,11 +166,23 @@ func (a *Access) Visit(ctx context.Context, cookie string) (s Session, err error
 	if err != nil || !touch {
 		return s, err
 	}
-	err = a.db.InTx(ctx, func(tx node.Tx) error {
-		s.LastSeenAt = tx.Now()
-		return a.store.TouchSession(tx, s.ID, s.LastSeenAt)
+	err = a.db.InTx(ctx, func(tx node.Tx) (err error) {
+		s, err = a.touch(tx, s)
+		return err
 	})
 	return s, err
+}
+
+func (a *Access) touch(tx node.Tx, s Session) (Session, error) {
+	before, err := a.store.SeeOwner(tx, tx.Now())
+	if err != nil {
+		return s, err
+	}
+	if tx.Now().Sub(s.LastSeenAt) >= visitGap {
+		s.PreviousAt = before
+	}
+	s.LastSeenAt = tx.Now()
+	return s, a.store.TouchSession(tx, s.ID, s.LastSeenAt, s.PreviousAt)
 }
 
 // Still gives a session as it is now. Code: unauthorized where it has ended.

@@ -29,13 +29,13 @@ func (s *Store) InsertSession(tx node.Tx, x owner.Session, hash string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.exec(tx, `INSERT INTO owner_sessions (id, owner_id, hash, how, client, created_at, last_seen_at, confirmed_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		x.ID, x.OwnerID, hash, string(x.How), sealed, micros(x.CreatedAt), micros(x.LastSeenAt), micros(x.ConfirmedAt))
+	_, err = s.exec(tx, `INSERT INTO owner_sessions (id, owner_id, hash, how, client, created_at, last_seen_at, confirmed_at, previous_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, x.ID, x.OwnerID, hash, string(x.How), sealed,
+		micros(x.CreatedAt), micros(x.LastSeenAt), micros(x.ConfirmedAt), micros(x.PreviousAt))
 	return err
 }
 
-const sessionColumns = `id, owner_id, how, client, created_at, last_seen_at, confirmed_at`
+const sessionColumns = `id, owner_id, how, client, created_at, last_seen_at, confirmed_at, previous_at`
 
 // SessionByHash implements owner.AccessStore.
 func (s *Store) SessionByHash(tx node.Tx, hash string) (owner.Session, error) {
@@ -55,16 +55,16 @@ func (s *Store) session(tx node.Tx, query, key string) (owner.Session, error) {
 
 type sessionRow struct {
 	owner.Session
-	client                   []byte
-	created, seen, confirmed int64
+	client                             []byte
+	created, seen, confirmed, previous int64
 }
 
 func (r *sessionRow) dest() []any {
-	return []any{&r.ID, &r.OwnerID, &r.How, &r.client, &r.created, &r.seen, &r.confirmed}
+	return []any{&r.ID, &r.OwnerID, &r.How, &r.client, &r.created, &r.seen, &r.confirmed, &r.previous}
 }
 
 func (r *sessionRow) session() owner.Session {
-	r.CreatedAt, r.LastSeenAt, r.ConfirmedAt = timeOf(r.created), timeOf(r.seen), timeOf(r.confirmed)
+	r.CreatedAt, r.LastSeenAt, r.ConfirmedAt, r.PreviousAt = timeOf(r.created), timeOf(r.seen), timeOf(r.confirmed), timeOf(r.previous)
 	return r.Session
 }
 
@@ -94,9 +94,20 @@ func (s *Store) Sessions(tx node.Tx) ([]owner.Session, error) {
 }
 
 // TouchSession implements owner.AccessStore.
-func (s *Store) TouchSession(tx node.Tx, id string, at time.Time) error {
-	_, err := s.exec(tx, `UPDATE owner_sessions SET last_seen_at = $1 WHERE id = $2 AND last_seen_at < $3`, micros(at), id, micros(at))
+func (s *Store) TouchSession(tx node.Tx, id string, at, previous time.Time) error {
+	_, err := s.exec(tx, `UPDATE owner_sessions SET last_seen_at = $1, previous_at = $2 WHERE id = $3 AND last_seen_at < $4`,
+		micros(at), micros(previous), id, micros(at))
 	return err
+}
+
+// SeeOwner implements owner.AccessStore.
+func (s *Store) SeeOwner(tx node.Tx, at time.Time) (time.Time, error) {
+	var before int64
+	if err := s.one(tx, `UPDATE owners SET rev = rev + 1 WHERE slot = 1 RETURNING seen_at`, nil, &before); err != nil {
+		return time.Time{}, err
+	}
+	_, err := s.exec(tx, `UPDATE owners SET seen_at = $1 WHERE slot = 1 AND seen_at < $2`, micros(at), micros(at))
+	return timeOf(before), err
 }
 
 // ConfirmSession implements owner.AccessStore.

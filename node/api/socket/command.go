@@ -109,12 +109,27 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := node.Decode(body, &call); err != nil {
 		return nil, err
 	}
+	if err := s.needsOwner(r.Context()); err != nil {
+		return nil, err
+	}
 	if command.password {
 		if err := s.checkPassword(r.Context(), call.Password); err != nil {
 			return nil, err
 		}
 	}
 	return command.run(r.Context(), call.Request)
+}
+
+// needsOwner refuses every command before the set-up.
+func (s *Server) needsOwner(ctx context.Context) error {
+	err := s.DB.View(ctx, func(tx node.Tx) error {
+		_, err := s.Owner.Owner(tx)
+		return err
+	})
+	if err != nil && node.CodeOf(err) == node.NotFound {
+		return node.Errorf(node.Unavailable, "The node is not set up yet: open the link that it printed when it started.")
+	}
+	return err
 }
 
 func bodyProblem(err error) error {

@@ -42,6 +42,7 @@ type Config struct {
 	IDs          node.IDs
 	Log          *slog.Logger
 	Owner        *owner.Service
+	Access       *owner.Access
 	Policy       *policy.Service
 	Decider      policy.Decider
 	Decisions    Decisions

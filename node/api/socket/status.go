@@ -37,6 +37,7 @@ type Status struct {
 const (
 	NodeStatus    = "status"         // {} → Status
 	OwnerPassword = "owner.password" // ChangePassword → {}
+	OwnerLink     = "owner.link"     // {} → SignInLink
 )
 
 // ChangePassword sets a new password; the present one stands in the call.
@@ -44,9 +45,21 @@ type ChangePassword struct {
 	New string `json:"new"`
 }
 
+// SignInLink opens the dashboard, once. It is a secret.
+type SignInLink struct {
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 func (s *Server) statusCommands() {
 	reads(s, NodeStatus, s.status)
+	decides(s, OwnerLink, s.link)
 	acts(s, OwnerPassword, s.changePassword)
+}
+
+func (s *Server) link(tx node.Tx, actor node.Actor, _ none) (SignInLink, error) {
+	link, err := s.Access.OneTimeLink(tx, actor, owner.LinkSignIn)
+	return SignInLink{URL: link.URL, ExpiresAt: link.ExpiresAt}, err
 }
 
 // changePassword hashes outside of the transaction: it takes its time.
@@ -60,7 +73,11 @@ func (s *Server) changePassword(ctx context.Context, r ChangePassword) (none, er
 		if err != nil {
 			return err
 		}
-		return s.Owner.SetPassword(tx, actor, password)
+		if err := s.Owner.SetPassword(tx, actor, password); err != nil {
+			return err
+		}
+		_, err = s.Access.EndOtherSessions(tx, actor, "") // who knew the old one is out
+		return err
 	})
 }
 

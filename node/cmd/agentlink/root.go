@@ -41,6 +41,10 @@ the world only through it, under rules that live on the node.
 
 A first node:
 
+  agentlink serve          (prints a link; open it in a browser to set the node up)
+
+Or without a browser:
+
   agentlink init --name "Ada" --password-file password.txt
   agentlink serve
   agentlink agent create scout          (in another terminal; prints the agent's key)
@@ -69,7 +73,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
 	root.PersistentFlags().StringVar(&c.data, "data", "", "data folder of the node (default $AGENTLINK_DATA_DIR, else ~/.local/share/agentlink)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for programs")
-	c.group(root, aboutNode, c.serve(), c.init(), c.status(), c.password(), c.version(), c.demo())
+	c.group(root, aboutNode, c.serve(), c.init(), c.status(), c.link(), c.password(), c.version(), c.demo())
 	c.group(root, "Commands of the owner:", c.agent(), c.connection(), c.grant(), c.approvals(), c.tasks(), c.messages())
 	c.group(root, "Evidence:", c.audit(), c.receipt())
 	root.SetHelpCommandGroupID(aboutNode)

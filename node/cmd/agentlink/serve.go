@@ -22,6 +22,9 @@ func (c *cli) serve() *cobra.Command {
 		Long: `Run the node until it is told to stop (SIGINT, SIGTERM). It prints one line when
 it is ready, and logs to standard error.
 
+In a new data folder it makes a node, and prints a link at which you set it up:
+once, within a day. Keep a copy of its master key elsewhere.
+
 It does not start with settings that are not safe: that ends with one sentence
 and exit code 2.
 
@@ -38,7 +41,7 @@ and exit code 2.
 				return err
 			}
 			node, err := app.New(ctx, settings, app.Options{
-				Log: c.logger(verbose), Version: thisBuild().Version, Passphrase: c.passphrase,
+				Log: c.logger(verbose), Version: thisBuild().Version, Passphrase: c.passphrase, SetUp: c.setUp,
 			})
 			if err != nil {
 				return startProblem(err)
@@ -58,6 +61,17 @@ func (c *cli) ready(info socket.Info) {
 		return
 	}
 	c.say("agentlink ready: agents %s, peers %s, data %s", info.AgentsURL, info.PeersURL, info.DataDir)
+}
+
+// setUp prints the link of a node that has no owner yet.
+func (c *cli) setUp(link string) {
+	if c.json {
+		_ = c.line(struct {
+			SetUpURL string `json:"setUpUrl"`
+		}{link})
+		return
+	}
+	c.say("Set the node up at this link; it works once, until tomorrow:\n  %s", link)
 }
 
 func (c *cli) logger(verbose bool) *slog.Logger {

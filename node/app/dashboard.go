@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"agentlink/coordination/wire"
+	"agentlink/dashboard"
+	"agentlink/node"
+)
+
+func (n *Node) wireDashboard() {
+	n.dashboard = dashboard.New(dashboard.Config{
+		DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Access: visitors{n},
+		Policy: n.policy, Decider: n.engine, Decisions: n.engine, Approvals: n.approvals, Coordination: n.coordination,
+		Actions: n.actions, Directory: n.directory, Audit: n.audit, Events: n.store, Wake: n.store, Log: n.log,
+		Info: dashboard.Info{
+			Host: n.settings.Host(), URL: n.access.Home().Origin, Fingerprint: n.identity.Signer.Fingerprint(),
+			DataDir: n.settings.DataDir, Database: n.settings.Database.String(), Version: n.options.Version,
+		},
+	})
+}
+
+// visitors tells the dashboard who visits.
+type visitors struct{ n *Node }
+
+// CookieName implements dashboard.Access.
+func (v visitors) CookieName() string { return v.n.access.Home().CookieName() }
+
+// Visitor implements dashboard.Access.
+func (v visitors) Visitor(ctx context.Context, cookie string) (visitor dashboard.Visitor, err error) {
+	s, err := v.n.access.Visit(ctx, cookie)
+	if err != nil {
+		return dashboard.Visitor{}, err
+	}
+	err = v.n.store.View(ctx, func(tx node.Tx) error {
+		person, err := v.n.owner.Owner(tx)
+		visitor.Name = person.Name
+		return err
+	})
+	visitor.SessionID, visitor.OwnerID, visitor.LastVisit = s.ID, s.OwnerID, s.PreviousAt
+	visitor.CSRF, visitor.Fresh = v.n.access.FormToken(s), s.Fresh(v.n.options.Clock.Now())
+	return visitor, err
+}
+
+func forPeers(path string) bool { return path == wire.InboxPath || path == wire.CardPath }
+
+// forAgents says whether a path belongs to the agents' API; the dashboard has
+// the others.
+func forAgents(path string) bool {
+	switch path {
+	case "/openapi.json", "/healthz", "/readyz":
+		return true
+	}
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/oauth/")
+}
+
+// privateSide is what the owner's and agents' side serves. Without a public side
+// peers come here too. It is no http.ServeMux, which would redirect paths that
+// the doors refuse.
+func (n *Node) privateSide() http.Handler {
+	agents, peers, owner := n.untilSetUp(n.rest()), n.inbox.Handler(), n.dashboard.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case forPeers(r.URL.Path) && n.listeners.public == nil:
+			peers.ServeHTTP(w, r)
+		case forAgents(r.URL.Path) || forPeers(r.URL.Path):
+			agents.ServeHTTP(w, r)
+		default:
+			owner.ServeHTTP(w, r)
+		}
+	})
+}
