@@ -29,6 +29,11 @@ func (s *Service) Approvals(tx node.Tx, filter Filter) ([]Approval, error) {
 	return list, nil
 }
 
+// Waiting counts what waits for the owner.
+func (s *Service) Waiting(tx node.Tx) (int, error) {
+	return s.Store.CountPending(tx, "", s.Epoch)
+}
+
 // ReadyToRun lists approved actions that the node is to run itself, by id after
 // the given one.
 func (s *Service) ReadyToRun(tx node.Tx, after string, limit int) ([]Approval, error) {

@@ -29,8 +29,8 @@ type Store interface {
 	LockRequests(tx node.Tx, agentID string) error
 	// SamePending finds the pending approval that InsertApproval would meet.
 	SamePending(tx node.Tx, a Approval) (Approval, error)
-	// CountPending counts an agent's pending approvals that are not past their
-	// time and not of an earlier epoch.
+	// CountPending counts the pending approvals of an agent, or with "" of all, that
+	// are not past their time and not of an earlier epoch.
 	CountPending(tx node.Tx, agentID string, epoch int64) (int, error)
 
 	// Approvals lists as Service.Approvals says, leaving out what is past its time

@@ -112,6 +112,9 @@ func (s *Service) Incoming(tx node.Tx, page Page) ([]Connection, error) {
 	return s.Store.IncomingConnections(tx, page)
 }
 
+// CountIncoming counts them.
+func (s *Service) CountIncoming(tx node.Tx) (int, error) { return s.Store.CountIncoming(tx) }
+
 // Undelivered counts messages that were tried before a time and have not been
 // answered since, up to a limit.
 func (s *Service) Undelivered(tx node.Tx, before time.Time, limit int) (int, error) {

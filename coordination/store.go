@@ -24,6 +24,8 @@ type Store interface {
 	Contacts(tx node.Tx, page Page) ([]Connection, error)
 	// IncomingConnections pages through those that wait for the owner's answer.
 	IncomingConnections(tx node.Tx, page Page) ([]Connection, error)
+	// CountIncoming counts them.
+	CountIncoming(tx node.Tx) (int, error)
 
 	InsertInvitation(tx node.Tx, i Invitation) error
 	// UseInvitation marks it used if it is this agent's, unused and not expired; false otherwise.

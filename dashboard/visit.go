@@ -104,14 +104,14 @@ func (v *visit) frame(tx node.Tx, title, here string) (view.Frame, error) {
 	}, err
 }
 
-// waiting counts what waits for the owner, up to maxCounted of each kind.
+// waiting counts what waits for the owner, without opening any of it.
 func (d *Dashboard) waiting(tx node.Tx) (int, error) {
-	pending, err := d.Approvals.Approvals(tx, approvals.Filter{Status: approvals.Pending, Limit: maxCounted})
+	pending, err := d.Approvals.Waiting(tx)
 	if err != nil {
 		return 0, err
 	}
-	requests, err := d.Coordination.Incoming(tx, coordination.Page{Limit: maxCounted})
-	return len(pending) + len(requests), err
+	requests, err := d.Coordination.CountIncoming(tx)
+	return pending + requests, err
 }
 
 const maxCounted = 100

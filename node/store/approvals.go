@@ -92,8 +92,11 @@ func (s *Store) SamePending(tx node.Tx, a approvals.Approval) (approvals.Approva
 
 // CountPending implements approvals.Store.
 func (s *Store) CountPending(tx node.Tx, agentID string, epoch int64) (count int, err error) {
-	err = s.one(tx, `SELECT COUNT(*) FROM approvals WHERE `+stillOpen+`
-		AND agent_id = $1 AND status = 'pending' AND expires_at > $2 AND epoch >= $3`, []any{agentID, micros(tx.Now()), epoch}, &count)
+	w := (&where{}).and(stillOpen+" AND status = 'pending' AND expires_at > ? AND epoch >= ?", micros(tx.Now()), epoch)
+	if agentID != "" {
+		w.and("agent_id = ?", agentID)
+	}
+	err = s.one(tx, `SELECT COUNT(*) FROM approvals`+w.String(), w.args, &count)
 	return count, err
 }
 

@@ -110,6 +110,12 @@ func (s *Store) IncomingConnections(tx node.Tx, page coordination.Page) ([]coord
 	return s.connections(tx, `SELECT `+connectionColumns+` FROM connections`+w.String(), w.args...)
 }
 
+// CountIncoming implements coordination.Store.
+func (s *Store) CountIncoming(tx node.Tx) (count int, err error) {
+	err = s.one(tx, `SELECT COUNT(*) FROM connections WHERE status = 'pending_incoming'`, nil, &count)
+	return count, err
+}
+
 func (s *Store) connections(tx node.Tx, query string, args ...any) ([]coordination.Connection, error) {
 	var list []coordination.Connection
 	err := s.each(tx, query, args, func(scan func(...any) error) error {

@@ -256,11 +256,16 @@ func pendingCounted(t *testing.T, s *store.Store) {
 		}
 	})
 	inTx(t, s, func(tx node.Tx) error {
-		count, err := s.CountPending(tx, "agent", 3)
-		if count != 2 {
-			t.Errorf("%d are pending, want 2", count)
+		for agentID, want := range map[string]int{"agent": 2, "second": 1, "": 3, "nobody": 0} {
+			count, err := s.CountPending(tx, agentID, 3)
+			if err != nil {
+				return err
+			}
+			if count != want {
+				t.Errorf("%d are pending for %q, want %d", count, agentID, want)
+			}
 		}
-		return err
+		return nil
 	})
 }
 

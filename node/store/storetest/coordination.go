@@ -92,6 +92,13 @@ func oneLiveConnection(t *testing.T, s *store.Store) {
 		if len(waiting) != 1 || waiting[0].ID != "c3" {
 			t.Errorf("%d requests wait for the owner, want 1", len(waiting))
 		}
+		if err != nil {
+			return err
+		}
+		count, err := s.CountIncoming(tx)
+		if count != 1 {
+			t.Errorf("%d requests are counted, want 1", count)
+		}
 		return err
 	})
 }
