@@ -23,6 +23,7 @@ import (
 //	serve NAME [FLAG…]       start agentlink serve on the folder NAME; wait until it is ready
 //	kill9 NAME               end it as a power cut does
 //	stop NAME                end it with SIGTERM; it has to end with exit code 0
+//	setup NAME VARIABLE      put the link into a variable that a new node has printed
 //	rest STATUS NAME METHOD PATH [BODY]
 //	                         call the REST API as the agent of $NAME_id and $NAME_key; the
 //	                         answer has to have the status, and is the script's stdout
@@ -42,6 +43,7 @@ type nodes struct {
 type process struct {
 	command *exec.Cmd
 	info    socket.Info
+	stdout  *bufio.Reader
 	log     *os.File
 }
 
@@ -49,7 +51,7 @@ func newNodes() *nodes { return &nodes{running: map[string]*process{}, tokens: m
 
 func (n *nodes) commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"serve": positive(n.serve), "kill9": positive(n.kill9), "stop": positive(n.stop),
+		"serve": positive(n.serve), "kill9": positive(n.kill9), "stop": positive(n.stop), "setup": positive(n.setup),
 		"rest": positive(n.rest), "until": positive(n.until), "get": positive(get),
 		"exits": positive(exits), "sentence": positive(sentenceOnly),
 	}
@@ -100,8 +102,8 @@ func start(ts *testscript.TestScript, name string, arguments []string) (*process
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	p := &process{command: command, log: log}
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	p := &process{command: command, log: log, stdout: bufio.NewReader(stdout)}
+	line, err := p.stdout.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &p.info)
 	}
@@ -127,6 +129,19 @@ func (n *nodes) find(ts *testscript.TestScript, name string) *process {
 		ts.Fatalf("no node %q was started", name)
 	}
 	return p
+}
+
+func (n *nodes) setup(ts *testscript.TestScript, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: setup NAME VARIABLE")
+	}
+	line, err := n.find(ts, args[0]).stdout.ReadBytes('\n')
+	ts.Check(err)
+	var printed struct {
+		SetUpURL string `json:"setUpUrl"`
+	}
+	ts.Check(json.Unmarshal(line, &printed))
+	ts.Setenv(args[1], printed.SetUpURL)
 }
 
 func (n *nodes) kill9(ts *testscript.TestScript, args []string) {
