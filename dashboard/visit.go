@@ -9,8 +9,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
-	"agentlink/approvals"
-	"agentlink/coordination"
 	"agentlink/dashboard/view"
 	"agentlink/node"
 )
@@ -114,6 +112,7 @@ func (d *Dashboard) waiting(tx node.Tx) (int, error) {
 	return pending + requests, err
 }
 
+// maxCounted bounds what a page counts.
 const maxCounted = 100
 
 // show renders a page.
