@@ -3,7 +3,9 @@ package dashboard_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -73,7 +75,8 @@ func newBundle(t testing.TB, change ...func(*dashboard.Config)) *bundle {
 		Approvals: b.approvals, Coordination: b.coordination, Actions: b.actions, Directory: b,
 		Audit: b.audit, Events: b.store, Wake: b.store,
 		Info: dashboard.Info{
-			Host: host, URL: "http://" + host, Fingerprint: b.identity.Signer.Fingerprint(), DataDir: "/data", Database: "memory", Version: "test",
+			Host: host, URL: "http://" + host, Fingerprint: b.identity.Signer.Fingerprint(),
+			PublicKey: base64.RawURLEncoding.EncodeToString(b.identity.Signer.PublicKey()), DataDir: "/data", Database: "memory", Version: "test",
 		},
 	}
 	for _, f := range change {
@@ -358,6 +361,22 @@ func (p page) lacks(texts ...string) page {
 		}
 	}
 	return p
+}
+
+// link is the address that a link with this text leads to.
+func (p page) link(text string) string {
+	p.t.Helper()
+	for part := range strings.SplitSeq(p.Body, "<a ") {
+		tag, rest, _ := strings.Cut(part, ">")
+		shown, _, _ := strings.Cut(rest, "</a>")
+		_, address, found := strings.Cut(tag, `href="`)
+		if strings.TrimSpace(shown) == text && found {
+			address, _, _ = strings.Cut(address, `"`)
+			return html.UnescapeString(address)
+		}
+	}
+	p.t.Fatalf("there is no link %q:\n%s", text, p.Body)
+	return ""
 }
 
 // TestBundle: the node of these tests is a whole one.

@@ -49,6 +49,7 @@ type Info struct {
 	Host        string // host[:port] of the agents' addresses
 	URL         string // of this dashboard and of the agents' API
 	Fingerprint string
+	PublicKey   string // of the node, Ed25519, base64url without padding
 	DataDir     string
 	Database    string
 	Version     string

@@ -26,7 +26,7 @@ type route struct {
 // made from it.
 func (d *Dashboard) routes() []route {
 	var all []route
-	for _, part := range [][]route{d.homeRoutes(), d.approvalRoutes()} {
+	for _, part := range [][]route{d.homeRoutes(), d.approvalRoutes(), d.taskRoutes(), d.receiptRoutes()} {
 		all = append(all, part...)
 	}
 	return all
