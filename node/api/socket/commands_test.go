@@ -24,7 +24,7 @@ var (
 	deciding = []string{
 		socket.AgentCreate, socket.AgentKey, socket.AgentMode, socket.AgentStatus, socket.ApprovalDecide, socket.ConnectionAccept,
 		socket.ConnectionInvite, socket.ConnectionReject, socket.ConnectionRequest, socket.ConnectionRevoke, socket.ConnectionSettings,
-		socket.GrantRemove, socket.GrantSet, socket.MessageSend, socket.OwnerPassword,
+		socket.GrantRemove, socket.GrantSet, socket.MessageSend, socket.OwnerLink, socket.OwnerPassword,
 	}
 )
 
