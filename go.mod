@@ -6,6 +6,7 @@ require (
 	c2sp.org/CCTV/age v0.0.0-20260829155415-4448f2097b2d
 	filippo.io/age v1.3.2
 	filippo.io/edwards25519 v1.2.0
+	github.com/boombuler/barcode v1.1.0
 	github.com/descope/virtualwebauthn v1.0.3
 	github.com/go-json-experiment/json v1.27.2
 	github.com/go-webauthn/webauthn v0.18.2
