@@ -24,6 +24,7 @@ type history struct {
 	sides   [2]*side
 	trace   []string
 	repeats map[string]bool // tasks whose owner approved a run beside the rules
+	lasting bool            // the connection is never revoked
 }
 
 // world is two disks and their clock.

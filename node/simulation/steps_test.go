@@ -200,15 +200,8 @@ func (h *history) ownerChanges(s *side) {
 		})
 	case n < 92:
 		h.status(s, policy.Statuses[h.rng.IntN(2)])
-	case n < 94:
-		h.tx(s, "revokes the connection", func(tx node.Tx) error {
-			c, err := s.connection(tx)
-			if err != nil {
-				return err
-			}
-			_, err = s.coordination.RevokeConnection(tx, s.owner, c.ID)
-			return err
-		})
+	case n < 94 && !h.lasting:
+		h.revokes(s)
 	}
 }
 
