@@ -13,6 +13,9 @@
     return `in ${Math.floor(h / 24)} days`;
   };
 
+  // The parts of an item bear its name.
+  const parts = (item) => item.dataset.item ? document.querySelectorAll(`[data-item="${CSS.escape(item.dataset.item)}"]`) : [item];
+
   // An item that expires on an open page says so at once, and is no longer offered.
   const tick = () => {
     for (const clock of document.querySelectorAll("time[data-expires]")) {
@@ -22,8 +25,10 @@
       if (left > 0) continue;
       const item = clock.closest("[data-item]");
       if (!item || item.hasAttribute("data-over")) continue;
-      item.setAttribute("data-over", "");
-      for (const button of item.querySelectorAll("button")) button.disabled = true;
+      for (const part of parts(item)) {
+        part.setAttribute("data-over", "");
+        for (const button of part.querySelectorAll("button")) button.disabled = true;
+      }
     }
   };
 
