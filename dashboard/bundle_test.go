@@ -101,7 +101,7 @@ func (b *bundle) wire() {
 	b.audit = audit.New(b.store, key(1))
 	b.engine, err = engine.New(engine.Config{Store: b.store, IDs: ids, Audit: b.audit})
 	b.must(err)
-	b.policy = policy.New(policy.Config{Store: b.store, IDs: ids, Audit: b.audit, Decider: b.engine})
+	b.policy = policy.New(policy.Config{Store: b.store, IDs: ids, Audit: b.audit, Decider: b.engine, Imaginer: b.engine})
 	b.approvals = approvals.New(approvals.Config{
 		Store: b.store, DB: b.store, IDs: ids, Audit: b.audit, HashKey: key(2), MACKey: key(3), Epoch: 1,
 	})
@@ -140,8 +140,10 @@ func (b *bundle) Post(context.Context, string, []byte) (int, http.Header, []byte
 	return 0, nil, nil, false, node.Errorf(node.Unavailable, "There is no other node.")
 }
 
-// CookieName implements dashboard.Access.
-func (b *bundle) CookieName() string { return "agentlink-test" }
+// Place implements dashboard.Access.
+func (b *bundle) Place(string) (place dashboard.Place, known bool) {
+	return dashboard.Place{Cookie: "agentlink-test"}, true
+}
 
 const goodCookie = "the cookie of the session"
 
@@ -314,7 +316,7 @@ func formRequest(path string, form url.Values) *http.Request {
 func (b *bundle) send(r *http.Request) page {
 	b.t.Helper()
 	r.Host = host
-	r.AddCookie(&http.Cookie{Name: b.CookieName(), Value: goodCookie})
+	r.AddCookie(&http.Cookie{Name: "agentlink-test", Value: goodCookie})
 	recorder := httptest.NewRecorder()
 	b.handler.ServeHTTP(recorder, r)
 	result := recorder.Result()

@@ -15,6 +15,7 @@ import (
 	"agentlink/coordination"
 	"agentlink/node"
 	"agentlink/node/audit"
+	"agentlink/node/owner"
 	"agentlink/policy"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	Clock        node.Clock
 	IDs          node.IDs
 	Access       Access
+	Entry        *owner.Access // how the owner comes in
+	Owner        *owner.Service
 	Policy       *policy.Service
 	Decider      policy.Decider
 	Decisions    Decisions
@@ -91,7 +94,11 @@ func (d *Dashboard) Handler() http.Handler {
 	pages := adaptor.FiberApp(d.app)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
+		setReferrer(w.Header(), r.URL.Path)
+		_, known := d.Access.Place(r.Host)
 		switch {
+		case !known:
+			d.elsewhere(w, r)
 		case r.URL.Path == "/live":
 			d.live(w, r)
 		case isAsset(r.URL.Path):

@@ -2,14 +2,17 @@ package dashboard
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"agentlink/dashboard/view"
 	"agentlink/node"
 	"agentlink/node/api/problem"
+	"agentlink/node/owner"
 )
 
 // csp lets a page load what this node serves, and nothing else; nobody frames it.
@@ -27,16 +30,45 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
+// setReferrer keeps the secret of a one-time link, which stands in its address, out
+// of what a browser tells of where it comes from. It goes on to tell the origin,
+// by which sameSite knows a form of ours where browsers say nothing better.
+func setReferrer(h http.Header, path string) {
+	if strings.HasPrefix(path, owner.SetUpPath) || strings.HasPrefix(path, owner.SignInPath) {
+		h.Set("Referrer-Policy", "strict-origin")
+	}
+}
+
+// elsewhere answers a request for a host under which the dashboard is not served:
+// the page may be another's, whose name leads here. An address of this machine
+// goes on to its name, under which passkeys work.
+func (d *Dashboard) elsewhere(w http.ResponseWriter, r *http.Request) {
+	home, err := url.Parse(d.Info.URL)
+	if err == nil && r.Method == http.MethodGet && node.IsLoopback(r.Host) && node.IsLoopback(home.Host) && portOf(r.Host) == home.Port() {
+		http.Redirect(w, r, d.Info.URL+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+		return
+	}
+	http.Error(w, "This node's dashboard is at "+d.Info.URL+". Set AGENTLINK_DASHBOARD_URL to open it under another name.", http.StatusMisdirectedRequest)
+}
+
+func portOf(host string) string {
+	_, port, err := net.SplitHostPort(host)
+	if err != nil {
+		return ""
+	}
+	return port
+}
+
 var errForeignForm = node.Errorf(node.PolicyDenied, "This form did not come from a page of yours. Open the page again and repeat it.")
 
-// sameSite refuses what another site makes a browser send.
-func sameSite(c *fiber.Ctx) error {
-	switch c.Get("Sec-Fetch-Site") {
+// sameSite refuses what another site makes a browser send. Browsers that do not
+// say where a form comes from say its origin.
+func (v *visit) sameSite() error {
+	switch v.c.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
 		return nil
 	case "":
-		origin, err := url.Parse(c.Get(fiber.HeaderOrigin))
-		if err == nil && origin.Host != "" && origin.Host == string(c.Request().Host()) {
+		if place, known := v.d.Access.Place(v.host()); known && v.c.Get(fiber.HeaderOrigin) == place.Origin {
 			return nil
 		}
 	}
@@ -52,7 +84,7 @@ func (d *Dashboard) failed(c *fiber.Ctx, err error) error {
 	id := d.IDs.New()
 	shown := problem.Of(err, id)
 	if shown.Code == node.Internal {
-		d.Log.Error("a page failed", "path", c.Path(), "requestId", id, "error", err)
+		d.Log.Error("a page failed", "route", c.Route().Path, "requestId", id, "error", err)
 	}
 	c.Status(problem.Status(shown.Code))
 	c.Set(fiber.HeaderContentType, "text/html; charset=utf-8")

@@ -57,7 +57,8 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *Dashboard) mayListen(ctx context.Context, r *http.Request) bool {
-	cookie, err := r.Cookie(d.Access.CookieName())
+	place, _ := d.Access.Place(r.Host)
+	cookie, err := r.Cookie(place.Cookie)
 	if err != nil || r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 		return false
 	}

@@ -10,9 +10,10 @@ import (
 type access int
 
 const (
-	signedIn access = iota // the owner, with a session
-	fresh                  // the owner, who has given password or passkey within the last minutes
-	anybody                // before signing in
+	signedIn  access = iota // the owner, with a session
+	fresh                   // the owner, who has given password or passkey within the last minutes
+	settingUp               // the owner, even one who has no way in yet
+	anybody                 // before signing in
 )
 
 // route is a page, or a form that is sent.
@@ -26,7 +27,7 @@ type route struct {
 // made from it.
 func (d *Dashboard) routes() []route {
 	var all []route
-	for _, part := range [][]route{d.homeRoutes(), d.approvalRoutes(), d.taskRoutes(), d.receiptRoutes()} {
+	for _, part := range [][]route{d.entryRoutes(), d.setUpRoutes(), d.settingsRoutes(), d.homeRoutes(), d.approvalRoutes(), d.contactRoutes(), d.knowsRoutes(), d.messageRoutes(), d.taskRoutes(), d.receiptRoutes()} {
 		all = append(all, part...)
 	}
 	return all
@@ -50,7 +51,7 @@ func (d *Dashboard) serve(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		v := &visit{d: d, c: c, now: d.Clock.Now()}
 		if r.method != http.MethodGet {
-			if err := sameSite(c); err != nil {
+			if err := v.sameSite(); err != nil {
 				return err
 			}
 		}
@@ -60,6 +61,9 @@ func (d *Dashboard) serve(r route) fiber.Handler {
 			}
 			if r.method != http.MethodGet && !v.rightToken() {
 				return errForeignForm
+			}
+			if v.visitor.SettingUp && r.access != settingUp {
+				return v.goTo("/setup")
 			}
 			if r.access == fresh && !v.visitor.Fresh {
 				return v.toReauthenticate()

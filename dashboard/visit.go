@@ -20,14 +20,22 @@ type Visitor struct {
 	Name      string
 	CSRF      string // what every form of this session carries
 	Fresh     bool   // password or passkey was given within the last minutes
+	SettingUp bool   // there is no way in yet but this session: the set-up goes on first
 	// LastVisit is when the session before this one was last used; zero at first.
 	LastVisit time.Time
 }
 
+// Place is one address of the dashboard.
+type Place struct {
+	Origin string // scheme and host
+	Cookie string // name of the session's cookie
+}
+
 // Access tells who visits.
 type Access interface {
-	// CookieName is the name of the session's cookie.
-	CookieName() string
+	// Place is what belongs to a host under which the dashboard is served; known is
+	// false for any other.
+	Place(host string) (place Place, known bool)
 	// Visitor finds who holds a session. Code: unauthorized.
 	Visitor(ctx context.Context, cookie string) (Visitor, error)
 }
@@ -42,21 +50,31 @@ type visit struct {
 
 func (v *visit) ctx() context.Context { return v.c.UserContext() }
 
+// host is the host[:port] that the browser has asked for.
+func (v *visit) host() string { return string(v.c.Request().Host()) }
+
 func (v *visit) identify() (err error) {
-	v.visitor, err = v.d.Access.Visitor(v.ctx(), v.c.Cookies(v.d.Access.CookieName()))
+	v.visitor, err = v.d.Access.Visitor(v.ctx(), v.cookie())
 	return err
+}
+
+// cookie is the session's cookie that the browser brings; "" for none.
+func (v *visit) cookie() string {
+	place, _ := v.d.Access.Place(v.host())
+	return v.c.Cookies(place.Cookie)
 }
 
 // actor is the owner acting upon an agent, or upon the node where agentID is "".
 func (v *visit) actor(agentID string) node.Actor {
-	return node.Actor{Kind: node.ActorOwner, OwnerID: v.visitor.OwnerID, AgentID: agentID, Via: "dashboard session=" + short(v.visitor.SessionID)}
+	return node.Actor{Kind: node.ActorOwner, OwnerID: v.visitor.OwnerID, AgentID: agentID, Via: "dashboard session=" + v.visitor.SessionID}
 }
 
-// short names a session in the log without giving it away.
-func short(id string) string { return id[:min(8, len(id))] }
+// field is a field of the form that was sent. What stands in the address is none:
+// addresses are kept, and passed on.
+func (v *visit) field(name string) string { return string(v.c.Request().PostArgs().Peek(name)) }
 
 func (v *visit) rightToken() bool {
-	given := v.c.FormValue("csrf")
+	given := v.field("csrf")
 	return v.visitor.CSRF != "" && subtle.ConstantTimeCompare([]byte(given), []byte(v.visitor.CSRF)) == 1
 }
 
@@ -126,5 +144,7 @@ func (v *visit) show(component templ.Component) error {
 var notices = map[string]string{
 	"approved": "Approved.", "rejected": "Rejected.", "failed": "It could no longer be done. The approval is used up all the same.",
 	"saved": "Saved.", "removed": "Removed.", "accepted": "Accepted. Both sides are connected.", "revoked": "The connection has ended.",
+	"ended": "The session has ended.", "passkey": "The passkey is added.", "password": "The password is set. All other sessions have ended.",
 	"sent": "Sent.", "requested": "The request is on its way.", "cancelled": "The task is cancelled.",
+	"enabled": "The agent is enabled.", "disabled": "The agent is disabled: it can do nothing.",
 }

@@ -12,7 +12,7 @@ import (
 
 func (n *Node) wireDashboard() {
 	n.dashboard = dashboard.New(dashboard.Config{
-		DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Access: visitors{n},
+		DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Access: visitors{n}, Entry: n.access, Owner: n.owner,
 		Policy: n.policy, Decider: n.engine, Decisions: n.engine, Approvals: n.approvals, Coordination: n.coordination,
 		Actions: n.actions, Directory: n.directory, Audit: n.audit, Events: n.store, Wake: n.store, Log: n.log,
 		Info: dashboard.Info{
@@ -25,8 +25,11 @@ func (n *Node) wireDashboard() {
 // visitors tells the dashboard who visits.
 type visitors struct{ n *Node }
 
-// CookieName implements dashboard.Access.
-func (v visitors) CookieName() string { return v.n.access.Home().CookieName() }
+// Place implements dashboard.Access.
+func (v visitors) Place(host string) (place dashboard.Place, known bool) {
+	site, known := v.n.access.Site(host)
+	return dashboard.Place{Origin: site.Origin, Cookie: site.CookieName()}, known
+}
 
 // Visitor implements dashboard.Access.
 func (v visitors) Visitor(ctx context.Context, cookie string) (visitor dashboard.Visitor, err error) {
@@ -36,7 +39,11 @@ func (v visitors) Visitor(ctx context.Context, cookie string) (visitor dashboard
 	}
 	err = v.n.store.View(ctx, func(tx node.Tx) error {
 		person, err := v.n.owner.Owner(tx)
+		if err != nil {
+			return err
+		}
 		visitor.Name = person.Name
+		visitor.SettingUp, err = v.n.access.NeedsWayIn(tx, s)
 		return err
 	})
 	visitor.SessionID, visitor.OwnerID, visitor.LastVisit = s.ID, s.OwnerID, s.PreviousAt

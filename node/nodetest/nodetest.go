@@ -28,6 +28,8 @@ type Options struct {
 	Owner       string // the owner's name; "Ada" where ""
 	Clock       node.Clock
 	Executors   []actions.Executor
+	// New leaves the set-up to the test; it begins at SetUpLink.
+	New bool
 	// Settings are further settings by their names in the environment.
 	Settings map[string]string
 }
@@ -43,6 +45,8 @@ type Node struct {
 	Info socket.Info
 	// Made is what came of making the node.
 	Made app.Made
+	// SetUpLink is what a node without an owner has printed, "" where it has one.
+	SetUpLink string
 
 	stop context.CancelFunc
 	done chan error
@@ -56,10 +60,12 @@ func Start(tb testing.TB, options Options) *Node {
 	if options.Owner == "" {
 		options.Owner = "Ada"
 	}
-	var err error
-	n.Made, err = app.Init(tb.Context(), n.settings, app.Setup{OwnerName: options.Owner, Password: Password}, n.appOptions())
-	if err != nil {
-		tb.Fatalf("make a node: %v", err)
+	if !options.New {
+		var err error
+		n.Made, err = app.Init(tb.Context(), n.settings, app.Setup{OwnerName: options.Owner, Password: Password}, n.appOptions())
+		if err != nil {
+			tb.Fatalf("make a node: %v", err)
+		}
 	}
 	tb.Cleanup(func() { n.Stop() })
 	n.serve()
@@ -100,7 +106,9 @@ func (n *Node) appOptions() app.Options {
 func (n *Node) serve() {
 	n.tb.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	running, err := app.New(ctx, n.settings, n.appOptions())
+	options, link := n.appOptions(), make(chan string, 1)
+	options.SetUp = func(url string) { link <- url }
+	running, err := app.New(ctx, n.settings, options)
 	if err != nil {
 		stop()
 		n.tb.Fatalf("start a node: %v", err)
@@ -113,6 +121,13 @@ func (n *Node) serve() {
 	case err := <-n.done:
 		n.stop = nil
 		n.tb.Fatalf("serve: %v", err)
+	}
+	n.SetUpLink = ""
+	if n.options.New {
+		select { // a node that somebody has set up prints none
+		case n.SetUpLink = <-link:
+		case <-time.After(time.Second):
+		}
 	}
 	n.client = socket.Dial(n.settings.SocketPath())
 	// A restart finds the node where it was.

@@ -29,7 +29,7 @@ const (
 // Where the dashboard serves them; the secret follows. Opening a link shows a page
 // with a button: what only looks at links, such as a chat's preview, uses none up.
 const (
-	SetUpPath  = "/setup/"
+	SetUpPath  = "/setup/link/"
 	SignInPath = "/link/"
 )
 

@@ -95,7 +95,8 @@ func (a *Access) Passkeys(tx node.Tx) ([]Passkey, error) { return a.store.Passke
 // unauthorized without a fresh session; bad_request where the site knows no
 // passkeys.
 func (a *Access) BeginPasskey(tx node.Tx, site Site, s Session) ([]byte, error) {
-	if _, err := a.mayChangeWays(tx, s); err != nil {
+	s, _, err := a.mayChangeWays(tx, s)
+	if err != nil {
 		return nil, err
 	}
 	p, err := a.person(tx, site)
@@ -127,7 +128,7 @@ func (a *Access) AddPasskey(tx node.Tx, site Site, s Session, name string, answe
 	if err != nil {
 		return Passkey{}, err
 	}
-	first, err := a.mayChangeWays(tx, s)
+	s, first, err := a.mayChangeWays(tx, s)
 	if err != nil {
 		return Passkey{}, err
 	}
@@ -214,7 +215,8 @@ func (a *Access) keep(tx node.Tx, site Site, s Session, name string, credential 
 // RemovePasskey forgets a passkey. Codes: unauthorized without a fresh session,
 // not_found, conflict where it is the last way in.
 func (a *Access) RemovePasskey(tx node.Tx, s Session, id string) error {
-	if _, err := a.mayChangeWays(tx, s); err != nil {
+	s, _, err := a.mayChangeWays(tx, s)
+	if err != nil {
 		return err
 	}
 	was, err := a.store.DeletePasskey(tx, id)

@@ -57,7 +57,7 @@ func (a *Access) SetPassword(ctx context.Context, s Session, text string) error 
 		return err
 	}
 	return a.db.InTx(ctx, func(tx node.Tx) error {
-		first, err := a.mayChangeWays(tx, s)
+		s, first, err := a.mayChangeWays(tx, s)
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,16 @@ func (a *Access) SetUp(tx node.Tx) (s SetUp, err error) {
 	return s, err
 }
 
+// NeedsWayIn says whether a session is to go on with the set-up: its owner has no
+// way in yet.
+func (a *Access) NeedsWayIn(tx node.Tx, s Session) (bool, error) {
+	if s.How != HowSetUp {
+		return false, nil
+	}
+	any, err := a.hasWayIn(tx)
+	return !any, err
+}
+
 // hasWayIn does not count recovery codes, which run out.
 func (a *Access) hasWayIn(tx node.Tx) (bool, error) {
 	password, err := a.owner.HasPassword(tx)
@@ -88,22 +98,25 @@ func (a *Access) BeginSetUp(ctx context.Context, client Client, secret, name str
 	return cookie, s, err
 }
 
-// mayChangeWays locks the owner and says whether there is no way in yet: then the
-// session of the set-up may make the first one, fresh or not. Code: unauthorized.
-func (a *Access) mayChangeWays(tx node.Tx, s Session) (first bool, err error) {
+// mayChangeWays locks the owner, gives the session as it is now, and says whether
+// there is no way in yet: then the session of the set-up may make the first one,
+// fresh or not. Code: unauthorized.
+func (a *Access) mayChangeWays(tx node.Tx, s Session) (now Session, first bool, err error) {
 	if _, _, err := a.owner.store.LockOwner(tx); err != nil {
-		return false, err
+		return Session{}, false, err
+	}
+	if now, err = a.Still(tx, s); err != nil {
+		return Session{}, false, err
 	}
 	any, err := a.hasWayIn(tx)
 	if err != nil {
-		return false, err
+		return Session{}, false, err
 	}
-	if !any && s.How == HowSetUp {
-		_, err = a.Still(tx, s)
-		return true, err
+	if !any && now.How == HowSetUp {
+		return now, true, nil
 	}
-	_, err = a.confirmed(tx, s)
-	return false, err
+	now, err = a.confirmed(tx, now)
+	return now, false, err
 }
 
 // firstWayIn ends the set-up's links and its other sessions, and takes what was
