@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"strconv"
+	"strings"
 
 	"agentlink/dashboard/view"
 	"agentlink/node"
@@ -164,4 +165,12 @@ func (v *visit) save(p plan) error {
 		return err
 	}
 	return v.goTo(withDone(p.leads(contact), done))
+}
+
+// withDone adds the word for what was just done to an address.
+func withDone(path, word string) string {
+	if strings.Contains(path, "?") {
+		return path + "&done=" + word
+	}
+	return path + "?done=" + word
 }
