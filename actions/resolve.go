@@ -5,6 +5,8 @@ import (
 	"agentlink/node"
 )
 
+var _ approvals.Locker = (*Service)(nil)
+
 // Lock implements approvals.Locker: a run that ends expires the task's approvals.
 // One that was tampered with may name a task that is not there.
 func (s *Service) Lock(tx node.Tx, approval approvals.Approval) error {

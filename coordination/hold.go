@@ -13,6 +13,8 @@ import (
 // heldMessages resolves approvals of held chat messages and task writes.
 type heldMessages struct{ *Service }
 
+var _ approvals.Locker = heldMessages{}
+
 // Lock implements approvals.Locker. An approval that was tampered with may name
 // what is not there; its MAC is looked at later.
 func (h heldMessages) Lock(tx node.Tx, approval approvals.Approval) error {

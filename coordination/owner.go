@@ -13,6 +13,8 @@ import (
 // heldConnections resolves approvals of our agents' requests to connect.
 type heldConnections struct{ *Service }
 
+var _ approvals.Locker = heldConnections{}
+
 // Lock implements approvals.Locker.
 func (h heldConnections) Lock(tx node.Tx, approval approvals.Approval) error {
 	_, err := h.lockPair(tx, approval.Subject)

@@ -22,7 +22,9 @@ type DB interface {
 	// InTx commits when f returns nil and rolls back otherwise. A refusal, a
 	// hold and a rejected peer message are therefore values of f, never errors:
 	// an error would roll back their own decision and audit row. f may run more
-	// than once, after a serialization failure or a deadlock.
+	// than once, after a serialization failure or a deadlock. Rows are locked in one
+	// order: connection, agent, task, approval, run, message and outbox item; the
+	// audit log's head comes last by itself (docs/adr/0011).
 	InTx(ctx context.Context, f func(Tx) error) error
 	// View is a transaction that only reads.
 	View(ctx context.Context, f func(Tx) error) error

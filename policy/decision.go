@@ -156,8 +156,7 @@ func Strictest(answers []Answer) Outcome {
 // Decider decides and records the decision in one call that nothing can go
 // around: the decision row and the audit row are written in the transaction.
 // A request that cannot be evaluated is refused with EngineError; err is only
-// for a store that fails. The audit row takes the last lock of the lock order,
-// so lock what is to change before deciding.
+// for a store that fails.
 type Decider interface {
 	Decide(tx node.Tx, request Request) (Decision, error)
 	// Capabilities answers for each capability without deciding anything: nothing

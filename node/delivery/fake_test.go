@@ -33,6 +33,8 @@ type memory struct {
 	clock node.Clock
 	mu    sync.Mutex
 	state memoryState
+	// locking is called by Lock, where it is set.
+	locking func(tx node.Tx, item outbox.Item) error
 }
 
 type memoryState struct {
@@ -169,7 +171,12 @@ func (m *memory) NextOutbox(node.Tx) (at time.Time, ok bool, err error) {
 
 // The rest is what coordination does, as far as delivery can tell.
 
-func (m *memory) Lock(node.Tx, outbox.Item) error { return nil }
+func (m *memory) Lock(tx node.Tx, item outbox.Item) error {
+	if m.locking != nil {
+		return m.locking(tx, item)
+	}
+	return nil
+}
 
 func (m *memory) Dispatch(_ node.Tx, item outbox.Item) (coordination.Dispatch, error) {
 	x := m.state.messages[item.Ref]

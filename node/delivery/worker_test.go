@@ -395,6 +395,46 @@ func TestOneBrokenMessageHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// TestAnotherWorkerIsFaster: while one worker waits for what guards the message,
+// another claims the item. The first sends nothing, and looks again.
+func TestAnotherWorkerIsFaster(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ClientConfig{})
+	first, second := b.queue(wire.Message, "first", 1), b.queue(wire.Message, "second", 1)
+	b.db.locking = func(tx node.Tx, item outbox.Item) error {
+		b.db.locking = nil
+		_, ok, err := b.db.ClaimOutbox(tx, item.ID, "another's", tx.Now().Add(outbox.Lease))
+		if !ok {
+			t.Error("the item cannot be claimed")
+		}
+		return err
+	}
+	if more, err := b.worker.Step(t.Context()); err != nil || !more {
+		t.Errorf("the first step gives %v, %v; want that there is more", more, err)
+	}
+	b.drain(t)
+	sent := b.peer.count(first) + b.peer.count(second)
+	one, _ := b.db.item(first)
+	two, _ := b.db.item(second)
+	if sent != 1 || (one.LeaseToken == "another's") == (two.LeaseToken == "another's") {
+		t.Errorf("%d were sent; the first is %+v, the second %+v", sent, one, two)
+	}
+}
+
+// TestWhatCannotBeLockedIsPutOff: as a message that is not there.
+func TestWhatCannotBeLockedIsPutOff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ClientConfig{})
+	id := b.queue(wire.Message, "chat", 1)
+	b.db.locking = func(node.Tx, outbox.Item) error { return errors.New("it is not there") }
+	if more, err := b.worker.Step(t.Context()); err == nil || more {
+		t.Errorf("the step gives %v, %v", more, err)
+	}
+	if item, there := b.db.item(id); !there || !item.NextAt.After(b.clock.Now()) || b.peer.count(id) != 0 {
+		t.Errorf("the item is %+v, there %v", item, there)
+	}
+}
+
 // TestAWorkerThatOverslept claims an item, loses its lease to another worker
 // that delivers it, and then learns that its own attempt never left.
 func TestAWorkerThatOverslept(t *testing.T) {
