@@ -40,14 +40,16 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			return
-		case <-changed:
+		case <-changed: // that the session has ended is a change too
 			text = "event: changed\ndata: 1\n\n"
 		case <-beat.C:
 			text = ": still here\n\n"
 		case <-check.C:
-			if !d.mayListen(r.Context(), r) {
-				return
-			}
+		}
+		if !d.mayListen(r.Context(), r) {
+			return
+		}
+		if text == "" {
 			continue
 		}
 		if _, err := fmt.Fprint(w, text); err != nil || stream.Flush() != nil {

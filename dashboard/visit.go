@@ -78,7 +78,12 @@ func (v *visit) rightToken() bool {
 	return v.visitor.CSRF != "" && subtle.ConstantTimeCompare([]byte(given), []byte(v.visitor.CSRF)) == 1
 }
 
+// toLogin leads to the login. A part of a page is not replaced by it: the page
+// stays as it is.
 func (v *visit) toLogin() error {
+	if v.c.Get("HX-Request") != "" {
+		return v.c.SendStatus(fiber.StatusUnauthorized)
+	}
 	return v.goTo("/login?next=" + url.QueryEscape(v.place()))
 }
 

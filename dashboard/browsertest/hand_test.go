@@ -38,7 +38,12 @@ func (b *tab) mouse(element, name string) {
 	if len(place) != 2 {
 		b.t.Fatalf("%q is covered by something else", name)
 	}
-	b.must(chromedp.Do(b.ctx, chromedp.MouseClickXY(place[0], place[1])))
+	b.clickAt(place[0], place[1])
+}
+
+func (b *tab) clickAt(x, y float64) {
+	b.t.Helper()
+	b.must(chromedp.Do(b.ctx, chromedp.MouseClickXY(x, y)))
 }
 
 // follow presses a button or a link, and waits for the next page.

@@ -50,6 +50,7 @@ func open(t testing.TB, base string) *tab {
 	call(b, network.Enable, network.EnableParams{})
 	call(b, runtime.AddBinding, runtime.AddBindingParams{Name: "report"})
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: reporter})
+	call(b, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: "en-GB"})
 	b.size(1280, 900)
 	t.Cleanup(b.fine)
 	return b

@@ -1,0 +1,158 @@
+package browsertest
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+)
+
+// screens is where the pictures of the pages are kept.
+const screens = "../view/testdata/screens"
+
+// widths are those of a phone and of a laptop.
+var widths = []int64{390, 1280}
+
+// tallest is how much of a long page a picture shows.
+const tallest = 1800
+
+// TestScreens takes a picture of every page in both themes and both widths. They
+// are written with -update; otherwise it says which are missing.
+func TestScreens(t *testing.T) {
+	t.Parallel()
+	if !*update {
+		t.Run("kept", kept)
+		return
+	}
+	h := newHousehold(t)
+	b := signedIn(t, h.ada)
+	clear(t)
+	count := map[string]int{}
+	for _, p := range crawl(t, h.ada.SignIn(), examples) {
+		name := pictureOf(p.route)
+		if count[name]++; count[name] > 1 {
+			name += fmt.Sprintf("-%d", count[name])
+		}
+		b.visit(p.path)
+		b.pictures(name)
+	}
+}
+
+// kept fails the test where a page has no picture.
+func kept(t *testing.T) {
+	t.Parallel()
+	for _, route := range routes(t) {
+		if isPart(route) || isFile(route) || slices.Contains(early, route) {
+			continue
+		}
+		for _, width := range widths {
+			for _, theme := range themes {
+				if _, err := os.Stat(picture(pictureOf(route), width, theme)); err != nil {
+					t.Errorf("%v (write it with -update)", err)
+				}
+			}
+		}
+	}
+}
+
+func picture(name string, width int64, theme string) string {
+	return filepath.Join(screens, fmt.Sprintf("%s-%d-%s.png", name, width, theme))
+}
+
+// pictureOf makes a name of a route: /tasks/:uid/cancel is task-cancel.
+func pictureOf(route string) string {
+	if route == "/" {
+		return "home"
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(strings.Trim(route, "/"), "/", "-"), ":", "")
+}
+
+func clear(t *testing.T) {
+	t.Helper()
+	if err := os.RemoveAll(screens); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(screens, 0o750); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pictures takes the open page in each width and theme.
+func (b *tab) pictures(name string) {
+	b.t.Helper()
+	for _, width := range widths {
+		for _, theme := range themes {
+			b.theme(theme)
+			b.size(width, 844)
+			b.until("the fonts are there", `document.fonts.status === "loaded"`)
+			height := min(tallest, max(844, eval[int64](b, "document.documentElement.scrollHeight")))
+			b.size(width, height)
+			shot := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+			b.must(os.WriteFile(picture(name, width, theme), smaller(b, shot.Data), 0o600))
+		}
+	}
+	b.size(1280, 900)
+}
+
+// smaller writes a picture with the colours that it has most of, 256 at most:
+// pages have few.
+func smaller(b *tab, data []byte) []byte {
+	b.t.Helper()
+	full, err := png.Decode(bytes.NewReader(data))
+	b.must(err)
+	bounds := full.Bounds()
+	count := map[color.RGBA]int{}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			count[colourAt(full, x, y)]++
+		}
+	}
+	palette := most(count, 256)
+	small, near := image.NewPaletted(bounds, palette), map[color.RGBA]uint8{}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			c := colourAt(full, x, y)
+			index, known := near[c]
+			if !known {
+				index = uint8(palette.Index(c))
+				near[c] = index
+			}
+			small.SetColorIndex(x, y, index)
+		}
+	}
+	var out bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	b.must(encoder.Encode(&out, small))
+	return out.Bytes()
+}
+
+func colourAt(picture image.Image, x, y int) color.RGBA {
+	return color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
+}
+
+// most is the commonest colours, in an order that does not change.
+func most(count map[color.RGBA]int, limit int) color.Palette {
+	all := make([]color.RGBA, 0, len(count))
+	for c := range count {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b color.RGBA) int {
+		if d := count[b] - count[a]; d != 0 {
+			return d
+		}
+		return int(a.R)<<16 + int(a.G)<<8 + int(a.B) - (int(b.R)<<16 + int(b.G)<<8 + int(b.B))
+	})
+	palette := color.Palette{}
+	for _, c := range all[:min(limit, len(all))] {
+		palette = append(palette, c)
+	}
+	return palette
+}
