@@ -121,6 +121,7 @@ func (h *history) check(when string) {
 		}
 	}
 	h.checkRuns(when, tasks)
+	h.checkLedger(when, tasks)
 }
 
 // tasks reads the copies of a side, without those that nobody was told of.
