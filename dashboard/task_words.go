@@ -30,16 +30,16 @@ func (s *seenTask) stands() view.Sentence {
 	if title == "" {
 		title = s.Type
 	}
-	begin := view.Sentence{view.Bold(title), view.Plain(" with "), view.Bold(s.Contact), view.Plain(": ")}
+	begin := view.Sentence{view.Bold(title), view.Plain(" with "), view.Bold(s.Contact), view.Plain(" – ")}
 	return append(begin, s.standing()...)
 }
 
 func (s *seenTask) standing() view.Sentence {
 	switch {
 	case s.Held && s.Status.Ended():
-		return view.Sentence{view.Plain("it never started, and nothing of it has left this node.")}
+		return view.Sentence{view.Plain("it never started, and nothing of it has left this node")}
 	case s.Held:
-		return view.Sentence{view.Plain("it has not started; that waits for you.")}
+		return view.Sentence{view.Plain("it has not started; that waits for you")}
 	}
 	switch s.Status {
 	case coordination.Negotiating:
@@ -53,7 +53,7 @@ func (s *seenTask) standing() view.Sentence {
 	case coordination.ExpiredTask:
 		return s.expired()
 	}
-	return view.Sentence{view.Plain("it is open, and nobody has proposed anything yet.")}
+	return view.Sentence{view.Plain("it is open, and nobody has proposed anything yet")}
 }
 
 // who names a side.
@@ -67,15 +67,15 @@ func (s *seenTask) who(role coordination.Role) string {
 func (s *seenTask) negotiating() view.Sentence {
 	latest := s.Copy.Latest()
 	if latest == nil {
-		return view.Sentence{view.Plain("no proposal stands; somebody has to make one.")}
+		return view.Sentence{view.Plain("no proposal stands; somebody has to make one")}
 	}
 	version := fmt.Sprintf("version %d", latest.Version)
 	if latest.Status == coordination.ProposalRejected {
-		return view.Sentence{view.Bold(s.who(latest.RejectedBy)), view.Plain(" rejected " + version + "; nobody has proposed another one yet.")}
+		return view.Sentence{view.Bold(s.who(latest.RejectedBy)), view.Plain(" rejected " + version + "; nobody has proposed another one yet")}
 	}
 	return view.Sentence{
 		view.Bold(s.who(latest.Author)), view.Plain(" proposed " + version + ", and "),
-		view.Bold(s.who(latest.Author.Other())), view.Plain(" has not answered yet."),
+		view.Bold(s.who(latest.Author.Other())), view.Plain(" has not answered yet"),
 	}
 }
 
@@ -85,15 +85,15 @@ func (s *seenTask) agreed() view.Sentence {
 	taskType, _ := coordination.TypeOf(s.Type)
 	switch {
 	case s.RunID != "":
-		add(view.Plain("; "), view.Bold(taskType.Action), view.Plain(" is being carried out now."))
+		add(view.Plain("; "), view.Bold(taskType.Action), view.Plain(" is being carried out now"))
 	case s.Status == coordination.AwaitingApproval:
-		add(view.Plain("; "), view.Bold(taskType.Action), view.Plain(" was asked for and waits for approval on this node. The other side sees the task as agreed."))
+		add(view.Plain("; "), view.Bold(taskType.Action), view.Plain(" was asked for and waits for approval on this node; the other side sees the task as agreed"))
 	case !s.acceptanceArrived():
-		add(view.Plain("; nothing runs until "), view.Bold(s.Contact), view.Plain(" has answered that our acceptance arrived."))
+		add(view.Plain("; nothing runs until "), view.Bold(s.Contact), view.Plain(" has answered that our acceptance arrived"))
 	case taskType.Action == "":
-		add(view.Plain("."))
+		add(view.Plain(", and that is all there was to do"))
 	default:
-		add(view.Plain("; "), view.Bold(taskType.Action), view.Plain(" is up to "), view.Bold(s.who(taskType.ExecutingRole)), view.Plain("."))
+		add(view.Plain("; "), view.Bold(taskType.Action), view.Plain(" is up to "), view.Bold(s.who(taskType.ExecutingRole)))
 	}
 	return said
 }
@@ -121,34 +121,34 @@ func (s *seenTask) message(id string) (coordination.Message, bool) {
 func (s *seenTask) confirmed() view.Sentence {
 	c := s.Copy.Confirmation
 	if c == nil {
-		return view.Sentence{view.Plain("it is confirmed.")}
+		return view.Sentence{view.Plain("it is confirmed")}
 	}
 	said := view.Sentence{view.Bold(s.who(c.By)), view.Plain(" carried out "), view.Bold(c.Action)}
 	if c.Code != "" {
 		said = append(said, view.Plain(" with the code "), view.Bold(c.Code))
 	}
 	if c.Simulated {
-		return append(said, view.Plain(". It was simulated: nothing outside was touched."))
+		said = append(said, view.Plain(" – it was simulated, and nothing outside was touched"))
 	}
-	return append(said, view.Plain("."))
+	return said
 }
 
 func (s *seenTask) cancelled() view.Sentence {
 	if s.Copy.EndedBy == "" {
-		return view.Sentence{view.Plain("it is cancelled, since its start did not reach the other side.")}
+		return view.Sentence{view.Plain("it is cancelled, since its start did not reach the other side")}
 	}
 	said := view.Sentence{view.Bold(s.who(s.Copy.EndedBy)), view.Plain(" cancelled it")}
 	if s.Copy.CancelReason != "" {
 		return append(said, view.Plain(" and gave a reason – "), view.Bold(s.Copy.CancelReason))
 	}
-	return append(said, view.Plain("."))
+	return said
 }
 
 func (s *seenTask) expired() view.Sentence {
 	if s.Copy.Accepted > 0 {
-		return view.Sentence{view.Plain(fmt.Sprintf("its time ran out. Both had accepted version %d, and nobody carried it out in time.", s.Copy.Accepted))}
+		return view.Sentence{view.Plain(fmt.Sprintf("its time ran out: both had accepted version %d, and nobody carried it out in time", s.Copy.Accepted))}
 	}
-	return view.Sentence{view.Plain("its time ran out before both sides agreed.")}
+	return view.Sentence{view.Plain("its time ran out before both sides agreed")}
 }
 
 // terms is what both sides accepted, or else what is on the table.

@@ -162,7 +162,7 @@ func TestTaskTimeline(t *testing.T) {
 		"The other side’s copy, which is on this node too", "Cancel this task",
 	).lacks("not sent yet", `<del class="was"><bdi>vegan`, `<ins class="now"><bdi>vegan`)
 	d.page(d.juno).says("accepted by both sides", "juno")
-	d.get("/tasks/" + d.uid).want(http.StatusOK).says("the initiator")
+	d.get("/tasks/" + d.uid).want(http.StatusOK).says("(the initiator)")
 }
 
 // TestTaskCrossed: a proposal that crossed another one is shown struck, with the
@@ -189,7 +189,7 @@ func TestTaskRun(t *testing.T) {
 	d.page(d.scout).says("waits for approval on this node", "/approvals/"+approval.ID)
 	d.run(approval)
 	d.deliver()
-	mine := d.page(d.scout).says("carried out", "AL-", "done", "confirmed that it is carried out", "/approvals/"+approval.ID+"/receipt", "It was simulated")
+	mine := d.page(d.scout).says("carried out", "AL-", "done", "confirmed that it is carried out", "/approvals/"+approval.ID+"/receipt", "it was simulated")
 	theirs := d.page(d.juno).says("carried out", "AL-", "/tasks/"+d.uid+"/receipt?agent="+d.juno.ID)
 	mine.lacks("Cancel this task")
 	theirs.lacks("What this node did")
