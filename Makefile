@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 GO       ?= go
 SEEDS    ?= 2000 # of the simulation of two nodes
-FUZZTIME ?= 5s   # for each fuzz target
+FUZZTIME ?= 5s   # for each fuzz target: a time, or a number like 3000x
 RACETIME ?= 30m  # limit of the tests of one package with -race
 
 # The linter is fetched and built by Go itself, at this version.
@@ -24,7 +24,7 @@ test: packages check ## all of it: checks, tests on both databases, simulation, 
 	$(MAKE) race; \
 	$(MAKE) oracle; \
 	$(MAKE) sim; \
-	$(MAKE) fuzz; \
+	$(MAKE) fuzz FUZZTIME=3000x; \
 	$(MAKE) compose
 
 .PHONY: packages
