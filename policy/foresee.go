@@ -112,11 +112,11 @@ func (s *Service) touched(tx node.Tx, steps Steps) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return !coveredBy(name, []string{pattern}) }), nil
 }
 
-// lookBack is how far back a forecast looks at decisions, and maxReplayed how
+// LookBack is how far back a forecast looks at decisions, and MaxReplayed how
 // many of them it makes again at most.
 const (
-	lookBack    = 30 * 24 * time.Hour
-	maxReplayed = 2000
+	LookBack    = 30 * 24 * time.Hour
+	MaxReplayed = 2000
 )
 
 // Past is what a plan would have done to the decisions of the last days. What the
@@ -137,12 +137,12 @@ type Turned struct {
 }
 
 func (s *Service) past(tx node.Tx, steps Steps, before, after Imagined) (Past, error) {
-	past := Past{Since: tx.Now().Add(-lookBack)}
+	past := Past{Since: tx.Now().Add(-LookBack)}
 	_, pattern := steps.about()
 	rows := 0
-	records, err := s.Store.Decisions(tx, steps.Agent.ID, past.Since, maxReplayed+1, func(answers []Answer) bool {
+	records, err := s.Store.Decisions(tx, steps.Agent.ID, past.Since, MaxReplayed+1, func(answers []Answer) bool {
 		rows++
-		past.More = rows > maxReplayed
+		past.More = rows > MaxReplayed
 		return !past.More && !ofTheNode(answers) && (pattern == "" || touches(answers, pattern))
 	})
 	for _, record := range records {
