@@ -14,7 +14,7 @@ func (d *Dashboard) hookUps(a policy.Agent) []view.HookUp {
 		Steps: []view.HookUpStep{
 			{
 				Text: "Change the key for a token, which is good for 15 minutes. curl asks for the key.",
-				Lines: "curl -su " + a.Handle + " -d grant_type=client_credentials " + d.Info.URL + "/oauth/token |\n" +
+				Lines: "umask 077\ncurl -su " + a.Handle + " -d grant_type=client_credentials " + d.Info.URL + "/oauth/token |\n" +
 					`  sed 's/.*"access_token":"\([^"]*\)".*/Authorization: Bearer \1/' > token`,
 			},
 			{
