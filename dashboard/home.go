@@ -160,7 +160,7 @@ var told = map[audit.Type]struct {
 	audit.ConnectionActive:     {view.OK, "Connected", "contact", "contacts", "/contacts"},
 	audit.ConnectionRevoked:    {view.Ended, "Ended", "connection", "connections", "/contacts"},
 	audit.ConnectionKeyChanged: {view.No, "Key changed", "contact", "contacts", "/contacts"},
-	audit.OwnerAuthFailed:      {view.No, "Refused", "wrong password", "wrong passwords", "/activity"},
+	audit.OwnerAuthFailed:      {view.No, "Refused", "sign-in", "sign-ins", "/activity"},
 }
 
 func happenings() []audit.Type {

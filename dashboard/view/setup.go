@@ -26,6 +26,13 @@ type SetUpPage struct {
 // steps are the names of the set-up's steps.
 var steps = []string{"You", "How you sign in", "Recovery codes", "Your first agent"}
 
+func stepMark(current bool) string {
+	if current {
+		return "step"
+	}
+	return "false"
+}
+
 func minPassword() string { return strconv.Itoa(owner.MinPasswordChars) }
 
 func lines(codes []string) string { return strings.Join(codes, "\n") }
