@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"agentlink/node"
@@ -17,6 +18,8 @@ type imaginedRules struct {
 	ctx     context.Context // of the transaction
 	set     *ruleSet
 	answers map[answerKey][]policy.Answer
+	named   map[string]bool // fields that some grant's allowedValues names
+	limited bool            // some grant has a maxAmount
 }
 
 // Imagine implements policy.Imaginer.
@@ -26,7 +29,14 @@ func (e *Engine) Imagine(tx node.Tx, agentID string, change policy.Change) (poli
 		return nil, err
 	}
 	set := newRuleSet(e.changed(loaded, change), tx.Now())
-	return &imaginedRules{engine: e, ctx: tx.Context(), set: set, answers: map[answerKey][]policy.Answer{}}, nil
+	rules := &imaginedRules{engine: e, ctx: tx.Context(), set: set, answers: map[answerKey][]policy.Answer{}, named: map[string]bool{}}
+	for _, rule := range set.live {
+		rules.limited = rules.limited || rule.Constraints.MaxAmount != nil
+		for field := range rule.Constraints.AllowedValues {
+			rules.named[field] = true
+		}
+	}
+	return rules, nil
 }
 
 // Capabilities implements policy.Imagined.
@@ -34,9 +44,15 @@ func (i *imaginedRules) Capabilities(request policy.Request, names []string) []p
 	return bestAndWorst(i.set, request, names, i.answer)
 }
 
-// Decide implements policy.Imagined.
+// Decide implements policy.Imagined. Of the fields it keeps those that some
+// constraint reads, so that requests which differ in others alone are evaluated
+// once.
 func (i *imaginedRules) Decide(request policy.Request) []policy.Answer {
-	return i.answer(factsOf(request))
+	f := factsOf(request)
+	maps.DeleteFunc(f.fields, func(name string, _ any) bool {
+		return !i.named[name] && !(i.limited && name == f.amountField)
+	})
+	return i.answer(f)
 }
 
 // answer gives a copy, which its caller may change.

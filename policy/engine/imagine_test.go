@@ -83,3 +83,28 @@ func TestImagineLeavesNoTrace(t *testing.T) {
 		t.Errorf("what was imagined is remembered: %s", got.Outcome)
 	}
 }
+
+// TestImagineEvaluatesOnce: what no constraint reads makes no difference.
+func TestImagineEvaluatesOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.setRules(policy.Assisted, grant("", "disclose.budget", policy.Allow, maxAmount(30)), grant("", "disclose.*", policy.Allow, allowed("cuisine", "thai")))
+	imagined := b.imagine(t, policy.Change{})
+	ask := func(fields map[string]any) policy.Outcome {
+		return imagined.Decide(policy.Request{
+			AgentID: agentID, Contact: anna, Connection: "active", AmountField: "budget", Fields: fields,
+			Capabilities: []string{policy.DiscloseBudget, policy.DisclosePreferences},
+		})[0].Outcome
+	}
+	for i := range 10 {
+		if got := ask(map[string]any{"budget": 25.0, "cuisine": "thai", "notes": float64(i)}); got != policy.Allowed {
+			t.Errorf("got %s", got)
+		}
+	}
+	if got := len(imagined.(*imaginedRules).answers); got != 1 {
+		t.Errorf("evaluated %d times, want once", got)
+	}
+	if got := ask(map[string]any{"budget": 31.0, "cuisine": "thai"}); got != policy.Held {
+		t.Errorf("over the limit: got %s", got)
+	}
+}
