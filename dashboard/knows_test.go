@@ -13,11 +13,11 @@ import (
 func TestKnows(t *testing.T) {
 	d := newDinner(t)
 	juno := "/knows/" + address(d.juno)
-	d.get("/knows").want(http.StatusOK).says(address(d.juno), "never told, goes without asking").lacks("told once")
+	d.get("/knows").want(http.StatusOK).says(address(d.juno), "never told, can go without asking").lacks("told once")
 	d.get(juno).want(http.StatusOK).says("Nothing was told.", "Free text is not in this ledger")
 
 	d.start("Dinner", terms(map[string]any{"dietaryNotes": []string{"no nuts", "<b>no milk</b>"}}))
-	d.get("/knows").says("told 3 times, goes without asking", "told once", juno+"/disclose.availability", juno+"/disclose.dietary", juno+"/other", "Other details")
+	d.get("/knows").says("told 3 times, can go without asking", "told once", juno+"/disclose.availability", juno+"/disclose.dietary", juno+"/other", "Other details")
 	d.get(juno).says("2026-05-09", "Europe/Rome", "Da Piero", "no nuts", "&lt;b&gt;no milk&lt;/b&gt;", "/tasks/"+d.uid, "Dinner", "your rules allowed it", "Told")
 	d.get(juno+"/disclose.dietary").want(http.StatusOK).says("Dietary", "no nuts", "Every kind").lacks("Europe/Rome")
 	d.get(juno+"/other").says("Da Piero", "Party size").lacks("no nuts")

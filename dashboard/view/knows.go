@@ -29,7 +29,7 @@ const (
 	RuleNone  Rule = ""      // nothing can leave: not connected
 	RuleDeny  Rule = "deny"  // it would be refused
 	RuleAsk   Rule = "ask"   // it would wait for the owner
-	RuleAllow Rule = "allow" // it would be told without asking
+	RuleAllow Rule = "allow" // it can be told without asking
 )
 
 // KnowsCell is what a contact knows of one kind.
@@ -54,7 +54,7 @@ func (c KnowsCell) class() string {
 
 // words is a cell for those who do not see it.
 func (c KnowsCell) words() string {
-	next := map[Rule]string{RuleAllow: "goes without asking", RuleAsk: "asks you each time", RuleDeny: "refused"}[c.Rule]
+	next := map[Rule]string{RuleAllow: "can go without asking", RuleAsk: "asks you each time", RuleDeny: "refused"}[c.Rule]
 	first := "never told"
 	switch {
 	case c.Told == 1:
@@ -70,13 +70,12 @@ func (c KnowsCell) words() string {
 
 // LedgerPage is what one contact was told, of every kind or of one.
 type LedgerPage struct {
-	Frame    Frame
-	Contact  string
-	Kind     string // "" for every kind
-	AllURL   string // the contact's whole ledger, where this page shows one kind
-	Contacts []ContactRow
-	Entries  []LedgerEntry
-	Older    string
+	Frame   Frame
+	Contact string
+	Kind    string // "" for every kind
+	AllURL  string // the contact's whole ledger, where this page shows one kind
+	Entries []LedgerEntry
+	Older   string
 }
 
 // LedgerEntry is the fields that one message told.
