@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,18 +43,21 @@ func BenchmarkBinarySize(b *testing.B) {
 // that the node is ready, on SQLite, with a node that is there already.
 func BenchmarkStart(b *testing.B) {
 	program, data := buildProgram(b), newNode(b)
-	var longest time.Duration
+	var took []time.Duration
 	for b.Loop() {
 		begin := time.Now()
 		running := start(b, program, data)
-		longest = max(longest, time.Since(begin))
+		took = append(took, time.Since(begin))
 		b.StopTimer()
 		running.stop()
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(longest.Milliseconds()), "longest-ms")
-	if longest > mostStart {
-		b.Errorf("a start took %v, more than %v", longest, mostStart)
+	slices.Sort(took)
+	median := took[len(took)/2]
+	b.ReportMetric(float64(median.Milliseconds()), "median-ms")
+	b.ReportMetric(float64(took[len(took)-1].Milliseconds()), "longest-ms")
+	if median > mostStart {
+		b.Errorf("a start takes %v, more than %v", median, mostStart)
 	}
 }
 
