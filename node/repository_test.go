@@ -77,7 +77,7 @@ func goFiles(t *testing.T) []string {
 // fetched from, and what wrote it. Each is cut in two, so that this file is
 // none of its own findings. Letters count for themselves in either case.
 var strangerWords = []string{
-	"/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "/tm" + "p/",
+	"/wo" + "rk/", "/ro" + "ot/", "/tm" + "p/",
 	".lib" + "rary/", "shared/des" + "ign", "shared/se" + "eds", "shared/rese" + "arch",
 	"proxy.gol" + "ang", "deb.deb" + "ian", "registry.npm" + "js", "files.python" + "hosted",
 	"cla" + "ude", "anth" + "ropic", "open" + "ai", "chat" + "gpt", "gpt" + "-", "gem" + "ini", "copi" + "lot",
