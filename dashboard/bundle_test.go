@@ -73,7 +73,8 @@ func newBundle(t testing.TB, change ...func(*dashboard.Config)) *bundle {
 	config := dashboard.Config{
 		DB: b.store, Clock: b.clock, IDs: node.RandomIDs{}, Access: b, Policy: b.policy, Decider: b.engine, Decisions: b.engine,
 		Approvals: b.approvals, Coordination: b.coordination, Actions: b.actions, Directory: b,
-		Audit: b.audit, Events: b.store, Wake: b.store,
+		Audit: b.audit, Events: b.store, Wake: b.store, Tally: b.store,
+		SignHead: func(claims audit.HeadClaims) (string, error) { return b.identity.Signer.Sign(token.AuditHead, claims) },
 		Info: dashboard.Info{
 			Host: host, URL: "http://" + host, Fingerprint: b.identity.Signer.Fingerprint(),
 			PublicKey: base64.RawURLEncoding.EncodeToString(b.identity.Signer.PublicKey()), DataDir: "/data", Database: "memory", Version: "test",

@@ -36,9 +36,12 @@ type Config struct {
 	Directory    coordination.Directory
 	Audit        *audit.Log
 	Events       audit.Store
-	Wake         Wake
-	Info         Info
-	Log          *slog.Logger
+	Tally        Tally
+	// SignHead signs the head of an exported log, as token.AuditHead.
+	SignHead func(audit.HeadClaims) (string, error)
+	Wake     Wake
+	Info     Info
+	Log      *slog.Logger
 }
 
 // Decisions explains what was decided; engine.Engine implements it.
@@ -91,7 +94,7 @@ func New(config Config) *Dashboard {
 // Handler serves pages, assets, and the live stream, which net/http serves since
 // fiber would hold it back.
 func (d *Dashboard) Handler() http.Handler {
-	pages := adaptor.FiberApp(d.app)
+	pages, streamers := adaptor.FiberApp(d.app), d.streamers()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
 		setReferrer(w.Header(), r.URL.Path)
@@ -107,7 +110,11 @@ func (d *Dashboard) Handler() http.Handler {
 			http.Error(w, "Content-Encoding is not taken here.", http.StatusUnsupportedMediaType)
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-			pages.ServeHTTP(w, r)
+			answer := &checked{ResponseWriter: w}
+			pages.ServeHTTP(answer, r)
+			if stream := streamers[answer.stream]; stream != nil {
+				stream(w, r)
+			}
 		}
 	})
 }

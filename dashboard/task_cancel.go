@@ -31,19 +31,19 @@ var errTaskMoved = node.ConflictFor(node.ReasonBadState, "The task has changed s
 
 // cancelTask cancels what the owner was shown: not a task that has moved on.
 func (v *visit) cancelTask() error {
-	if v.c.FormValue("sure") != "yes" {
+	if v.field("sure") != "yes" {
 		return node.BadFields(node.Field{Field: "sure", Problem: "must be ticked: a task that has ended does not come back"})
 	}
 	var uid, agentID string
 	err := v.write(func(tx node.Tx) error {
-		task, err := v.findTask(tx, v.c.FormValue("agent"))
+		task, err := v.findTask(tx, v.field("agent"))
 		if err != nil {
 			return err
 		}
 		if task, err = v.d.Coordination.LockTask(tx, task.AgentID, task.UID); err != nil {
 			return err
 		}
-		if v.c.FormValue("status") != string(task.Status) {
+		if v.field("status") != string(task.Status) {
 			return errTaskMoved
 		}
 		uid, agentID = task.UID, task.AgentID
@@ -56,7 +56,7 @@ func (v *visit) cancelTask() error {
 }
 
 func (v *visit) cancelled(tx node.Tx, task coordination.Task) error {
-	result, err := v.d.Coordination.CancelTask(tx, v.actor(task.AgentID), task.UID, v.c.FormValue("reason"))
+	result, err := v.d.Coordination.CancelTask(tx, v.actor(task.AgentID), task.UID, v.field("reason"))
 	if err == nil && result.Refusal != nil {
 		err = result.Refusal
 	}

@@ -50,7 +50,7 @@ func (s *shelf) AppendAudit(_ node.Tx, rows []audit.Row, head audit.Head) error 
 
 func (s *shelf) AuditRows(_ node.Tx, filter audit.Filter) (rows []audit.Row, err error) {
 	for _, row := range s.rows {
-		if row.Position > filter.After && len(rows) < filter.Limit {
+		if row.Position > filter.After && (filter.Before == 0 || row.Position < filter.Before) && len(rows) < filter.Limit {
 			rows = append(rows, row)
 		}
 	}

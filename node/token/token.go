@@ -22,11 +22,12 @@ type Kind string
 
 // The kinds.
 const (
-	Access   Kind = "at+jwt"
-	Envelope Kind = "agentlink-envelope+jwt"
-	Ack      Kind = "agentlink-ack+jwt"
-	Receipt  Kind = "agentlink-receipt+jwt"
-	Card     Kind = "agentlink-card+jwt"
+	Access    Kind = "at+jwt"
+	Envelope  Kind = "agentlink-envelope+jwt"
+	Ack       Kind = "agentlink-ack+jwt"
+	Receipt   Kind = "agentlink-receipt+jwt"
+	Card      Kind = "agentlink-card+jwt"
+	AuditHead Kind = "agentlink-audit-head+jwt"
 )
 
 // MaxCompact is how long a compact text is at most: claims of node.MaxJSONBytes

@@ -1,0 +1,21 @@
+package audit
+
+// Types lists every type, in groups by their first part.
+var Types = []Type{
+	PolicyDecided,
+
+	ApprovalRequested, ApprovalApproved, ApprovalRejected, ApprovalExpired, ApprovalConsumed,
+	ActionHeld, ActionReserved, ActionExecuted, ActionFailed, ActionUnknown,
+	MessageQueued, MessageHeld, MessageDelivered, MessageReceived, MessageRejected, MessageFailed,
+	TaskStarted, TaskProposed, TaskResponded, TaskAgreed, TaskConfirmed, TaskCancelled, TaskExpired, TaskVoided, TaskMessageRejected,
+	TaskDisagreement, TaskOutOfStep, TaskConfirmFailed,
+	ConnectionRequested, ConnectionLookedUp, ConnectionReceived, ConnectionAccepted, ConnectionActive, ConnectionRejected, ConnectionRevoked,
+	ConnectionKeyChanged, ConnectionSettings,
+	InvitationCreated, InvitationUsed,
+	AgentCreated, AgentModeChanged, AgentStatusChanged, AgentKeyChanged,
+	GrantSet, GrantRemoved,
+	OwnerCreated, OwnerPasswordSet, OwnerAuthFailed, OwnerSessionOpened, OwnerSessionEnded, OwnerConfirmed, OwnerPasskeyAdded,
+	OwnerPasskeyRemoved, OwnerRecoveryCodesMade, OwnerRecoveryCodeUsed, OwnerLinkMade, OwnerLinkUsed,
+	NodeStarted,
+	Exported,
+}
