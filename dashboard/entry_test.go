@@ -240,7 +240,7 @@ func TestPasskeyForms(t *testing.T) {
 	phone := newPhone(t, n.DashboardURL())
 	v := n.Visitor()
 	page := v.Get(n.SetUpLink).Submit("", url.Values{"name": {"Ada"}})
-	page = page.Submit("Make a passkey", url.Values{"answer": {phone.create(page)}, "passkey": {"Telephone"}}).
+	page.Submit("Make a passkey", url.Values{"answer": {phone.create(page)}, "passkey": {"Telephone"}}).
 		Want(http.StatusOK).Says("In case you lose it")
 
 	v = n.Visitor()

@@ -45,7 +45,7 @@ func setReferrer(h http.Header, path string) {
 func (d *Dashboard) elsewhere(w http.ResponseWriter, r *http.Request) {
 	home, err := url.Parse(d.Info.URL)
 	if err == nil && r.Method == http.MethodGet && node.IsLoopback(r.Host) && node.IsLoopback(home.Host) && portOf(r.Host) == home.Port() {
-		http.Redirect(w, r, d.Info.URL+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+		http.Redirect(w, r, d.Info.URL+r.URL.RequestURI(), http.StatusTemporaryRedirect) //nolint:gosec // to this node alone
 		return
 	}
 	http.Error(w, "This node's dashboard is at "+d.Info.URL+". Set AGENTLINK_DASHBOARD_URL to open it under another name.", http.StatusMisdirectedRequest)

@@ -39,8 +39,8 @@ func (a *Access) NeedsWayIn(tx node.Tx, s Session) (bool, error) {
 	if s.How != HowSetUp {
 		return false, nil
 	}
-	any, err := a.hasWayIn(tx)
-	return !any, err
+	found, err := a.hasWayIn(tx)
+	return !found, err
 }
 
 // hasWayIn does not count recovery codes, which run out.
@@ -108,11 +108,11 @@ func (a *Access) mayChangeWays(tx node.Tx, s Session) (now Session, first bool, 
 	if now, err = a.Still(tx, s); err != nil {
 		return Session{}, false, err
 	}
-	any, err := a.hasWayIn(tx)
+	found, err := a.hasWayIn(tx)
 	if err != nil {
 		return Session{}, false, err
 	}
-	if !any && now.How == HowSetUp {
+	if !found && now.How == HowSetUp {
 		return now, true, nil
 	}
 	now, err = a.confirmed(tx, now)

@@ -86,7 +86,7 @@ func (s Site) Party() string {
 
 // Cookie is the cookie that holds a session. Its value is a secret.
 func (s Site) Cookie(value string) *http.Cookie {
-	return &http.Cookie{
+	return &http.Cookie{ //nolint:gosec // Secure wherever the address is https; on plain http browsers would drop it
 		Name: s.cookie, Value: value, Path: "/", MaxAge: int(SessionTime.Seconds()),
 		Secure: s.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	}
@@ -97,7 +97,7 @@ func (s Site) CookieName() string { return s.cookie }
 
 // NoCookie takes the cookie away.
 func (s Site) NoCookie() *http.Cookie {
-	cookie := s.Cookie("")
+	cookie := s.Cookie("") //nolint:gosec // as Cookie makes it
 	cookie.MaxAge = -1
 	return cookie
 }
