@@ -94,19 +94,17 @@ func untouched(f policy.Foreseen) (count int) {
 	return count
 }
 
+// heldByMode are the reasons that lie in the mode, whatever a grant allows.
+var heldByMode = map[policy.Reason]string{
+	policy.ModeManual:        " is in manual mode: messages and tasks wait for you all the same.",
+	policy.ModeNotAutonomous: " is not autonomous: connecting and actions wait for you all the same.",
+}
+
 // modeHolds says where the mode holds what a grant allows.
 func modeHolds(f policy.Foreseen) (list []string) {
-	seen := map[policy.Reason]bool{}
 	for _, answer := range f.After[0].Answers {
-		if seen[answer.Reason] {
-			continue
-		}
-		seen[answer.Reason] = true
-		switch answer.Reason {
-		case policy.ModeManual:
-			list = append(list, f.Agent.Handle+" is in manual mode: messages and tasks wait for you all the same.")
-		case policy.ModeNotAutonomous:
-			list = append(list, f.Agent.Handle+" is not autonomous: connecting and actions wait for you all the same.")
+		if words, held := heldByMode[answer.Reason]; held && !slices.Contains(list, f.Agent.Handle+words) {
+			list = append(list, f.Agent.Handle+words)
 		}
 	}
 	return list
