@@ -150,6 +150,11 @@ func differ(a, b coordination.Task, there bool) string {
 	switch {
 	case flagged(a) && flagged(b):
 		return ""
+	case (a.OutOfStep || b.OutOfStep) && overWithoutBooking(a) && overWithoutBooking(b):
+		// A connection ended while a cancel was on its way, and the other side had let
+		// the task expire. Nothing was agreed to be carried out on either; the side that
+		// cannot know says so, and there is nobody left to tell the other.
+		return ""
 	case shared(a.Status) != shared(b.Status):
 		return "the statuses differ"
 	case a.OutOfStep || b.OutOfStep:
@@ -161,6 +166,10 @@ func differ(a, b coordination.Task, there bool) string {
 		return "the accepted proposals differ"
 	}
 	return ""
+}
+
+func overWithoutBooking(t coordination.Task) bool {
+	return t.Status == coordination.CancelledTask || t.Status == coordination.ExpiredTask
 }
 
 // shared is the status as both sides could know it.
