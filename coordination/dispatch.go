@@ -87,6 +87,9 @@ func (s *Service) Dispatch(tx node.Tx, item outbox.Item) (Dispatch, error) {
 	case Wait:
 		return Dispatch{Do: Wait, Next: tx.Now().Add(v.pause)}, nil
 	case Drop:
+		if v.answered {
+			return Dispatch{Do: Drop}, s.delivered(tx, m)
+		}
 		return Dispatch{Do: Drop}, s.stop(tx, nodeActor(m.OwnerID, m.AgentID), m, v.code)
 	}
 	m.DecidedRev = agent.RulesRev
@@ -101,6 +104,7 @@ type verdict struct {
 	do            Do
 	pause         time.Duration
 	code          string // why it is dropped
+	answered      bool   // it is dropped since the peer has it: it has answered
 	withoutReason bool   // a cancel against a deny leaves without its reason
 }
 
@@ -135,7 +139,12 @@ func (s *Service) verdict(tx node.Tx, m Message, c Connection, agent policy.Agen
 	return s.denyVerdict(tx, m, c, agent)
 }
 
+// requestVerdict: the owner over there may answer a request before its next
+// attempt, which a stranger's node has asked for.
 func (s *Service) requestVerdict(tx node.Tx, m Message, c Connection) (verdict, error) {
+	if c.RequestID == m.ID && (c.Status == ConnActive || c.Status == ConnRejected) {
+		return verdict{do: Drop, answered: true}, nil
+	}
 	if c.Status != PendingOutgoing {
 		return drop(wire.CodeNotConnected), nil
 	}

@@ -2,9 +2,11 @@ package nodetest_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"agentlink/node/api/socket"
+	"agentlink/node/audit"
 	"agentlink/node/nodetest"
 	"agentlink/node/store/storetest"
 	"agentlink/policy"
@@ -54,6 +56,26 @@ func TestTwoAgentsOfOneNode(t *testing.T) {
 	if len(messages) != 1 || messages[0].Author != "owner" || messages[0].Contact != scout.Address {
 		t.Errorf("juno's messages: %+v", messages)
 	}
+}
+
+// A stranger's node asks to come again later, and its owner may answer before that:
+// the request has arrived then, and has not failed.
+func TestAnswerOvertakesTheRequest(t *testing.T) {
+	t.Parallel()
+	ada, ben := nodetest.Start(t, nodetest.Options{}), nodetest.Start(t, nodetest.Options{Owner: "Ben"})
+	scout, juno := ada.CreateAgent("scout", policy.Assisted), ben.CreateAgent("juno", policy.Manual)
+	nodetest.Connect(scout, juno)
+	nodetest.Eventually(t, "the request is settled", func() bool {
+		for _, event := range nodetest.Owner[[]socket.Event](ada, socket.AuditTail, socket.Tail{Types: []audit.Type{audit.MessageDelivered, audit.MessageFailed}}) {
+			if event.Type == audit.MessageFailed {
+				t.Fatalf("a message failed: %s", event.Data)
+			}
+			if strings.Contains(string(event.Data), `"connection.request"`) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // wait waits for the newest message to have a text.

@@ -201,7 +201,7 @@ func (p Page) Submit(button string, values url.Values) Page {
 
 func (p Page) send(form, button *html.Node, values url.Values) Page {
 	p.v.tb.Helper()
-	filled := fieldsOf(form)
+	filled := FieldsOf(form)
 	if name := Attribute(button, "name"); name != "" {
 		filled.Set(name, Attribute(button, "value"))
 	}
@@ -219,8 +219,8 @@ func (p Page) send(form, button *html.Node, values url.Values) Page {
 	return p.v.Get(action.RequestURI())
 }
 
-// fieldsOf is what a browser sends of a form that nobody has changed.
-func fieldsOf(form *html.Node) url.Values {
+// FieldsOf is what a browser sends of a form that nobody has changed.
+func FieldsOf(form *html.Node) url.Values {
 	values := url.Values{}
 	for n := range form.Descendants() {
 		name := Attribute(n, "name")
