@@ -33,6 +33,11 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if *update {
+		if err := clearPictures(); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
 	if shared.close != nil {
 		shared.close()

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -70,6 +71,9 @@ func crawl(t testing.TB, v *nodetest.Visitor, most int) []place {
 			continue
 		}
 		page := v.Get(path)
+		if page.Status == http.StatusBadRequest && strings.Contains(path, "?") {
+			continue // a form that nobody has filled in
+		}
 		if page.Status != http.StatusOK {
 			t.Errorf("a link leads to %s, which answers %d: %s", path, page.Status, page.Text())
 			continue
@@ -89,18 +93,53 @@ func crawl(t testing.TB, v *nodetest.Visitor, most int) []place {
 	return found
 }
 
-// links are the addresses in this node that a page leads to.
+// links are the addresses in this node that a page leads to, by links and by forms
+// that only ask.
 func links(page nodetest.Page) []string {
 	var all []string
 	for n := range page.Root.Descendants() {
-		if n.Type != html.ElementNode || n.Data != "a" {
-			continue
+		switch {
+		case n.Type != html.ElementNode:
+		case n.Data == "a":
+			all = append(all, local(page, nodetest.Attribute(n, "href"), nil)...)
+		case n.Data == "form" && !strings.EqualFold(nodetest.Attribute(n, "method"), http.MethodPost):
+			for _, filled := range fillings(n) {
+				all = append(all, local(page, nodetest.Attribute(n, "action"), filled)...)
+			}
 		}
-		to, err := page.URL.Parse(nodetest.Attribute(n, "href"))
-		if err != nil || to.Host != page.URL.Host || strings.HasPrefix(to.Path, "/assets/") {
-			continue
+	}
+	return all
+}
+
+func local(page nodetest.Page, address string, query url.Values) []string {
+	to, err := page.URL.Parse(address)
+	if err != nil || to.Host != page.URL.Host || strings.HasPrefix(to.Path, "/assets/") {
+		return nil
+	}
+	if query != nil {
+		to.RawQuery = query.Encode()
+	}
+	return []string{(&url.URL{Path: to.Path, RawQuery: to.RawQuery}).String()}
+}
+
+// fillings are the ways to fill a form in: as it is, and with each other choice
+// that it offers.
+func fillings(form *html.Node) []url.Values {
+	usual := nodetest.FieldsOf(form)
+	all := []url.Values{usual}
+	for n := range form.Descendants() {
+		name, value := "", nodetest.Attribute(n, "value")
+		switch {
+		case n.Type == html.ElementNode && n.Data == "option":
+			name = nodetest.Attribute(n.Parent, "name")
+		case n.Type == html.ElementNode && nodetest.Attribute(n, "type") == "radio":
+			name = nodetest.Attribute(n, "name")
 		}
-		all = append(all, (&url.URL{Path: to.Path, RawQuery: to.RawQuery}).String())
+		if name != "" && usual.Get(name) != value {
+			other := maps.Clone(usual)
+			other[name] = []string{value}
+			all = append(all, other)
+		}
 	}
 	return all
 }
