@@ -8,7 +8,7 @@ import (
 
 // Day is how many decisions of a day had each outcome.
 type Day struct {
-	Day                   time.Time // its beginning, UTC
+	Day                    time.Time // its beginning, UTC
 	Allowed, Held, Refused int
 }
 

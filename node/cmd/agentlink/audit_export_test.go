@@ -65,12 +65,14 @@ func TestReadExport(t *testing.T) {
 		change  func(*audit.ExportHead, *audit.HeadClaims)
 		problem string
 	}{
-		"genuine":           {func(*audit.ExportHead, *audit.HeadClaims) {}, ""},
-		"another length":    {func(_ *audit.ExportHead, c *audit.HeadClaims) { c.Rows = 2 }, unsigned},
-		"another hash":      {func(_ *audit.ExportHead, c *audit.HeadClaims) { c.Hash = audit.GenesisHash }, unsigned},
-		"another issuer":    {func(_ *audit.ExportHead, c *audit.HeadClaims) { c.Iss = other.Fingerprint() }, unsigned},
-		"another node":      {func(h *audit.ExportHead, _ *audit.HeadClaims) { h.Fingerprint = other.Fingerprint() }, unsigned},
-		"another key":       {func(h *audit.ExportHead, _ *audit.HeadClaims) { h.PublicKey = base64.RawURLEncoding.EncodeToString(other.PublicKey()) }, unsigned},
+		"genuine":        {func(*audit.ExportHead, *audit.HeadClaims) {}, ""},
+		"another length": {func(_ *audit.ExportHead, c *audit.HeadClaims) { c.Rows = 2 }, unsigned},
+		"another hash":   {func(_ *audit.ExportHead, c *audit.HeadClaims) { c.Hash = audit.GenesisHash }, unsigned},
+		"another issuer": {func(_ *audit.ExportHead, c *audit.HeadClaims) { c.Iss = other.Fingerprint() }, unsigned},
+		"another node":   {func(h *audit.ExportHead, _ *audit.HeadClaims) { h.Fingerprint = other.Fingerprint() }, unsigned},
+		"another key": {func(h *audit.ExportHead, _ *audit.HeadClaims) {
+			h.PublicKey = base64.RawURLEncoding.EncodeToString(other.PublicKey())
+		}, unsigned},
 		"no key":            {func(h *audit.ExportHead, _ *audit.HeadClaims) { h.PublicKey = "AAAA" }, unsigned},
 		"another signature": {func(h *audit.ExportHead, _ *audit.HeadClaims) { h.Signature = receipt }, unsigned},
 		"a row too many":    {func(h *audit.ExportHead, c *audit.HeadClaims) { h.Rows, c.Rows = 2, 2 }, "the file ends at row 1, its head says 2"},
