@@ -148,8 +148,14 @@ func (b *bundle) Place(string) (place dashboard.Place, known bool) {
 
 const goodCookie = "the cookie of the session"
 
+// Open implements dashboard.Access.
+func (b *bundle) Open(ctx context.Context, cookie string) error {
+	_, err := b.Visitor(ctx, cookie, false)
+	return err
+}
+
 // Visitor implements dashboard.Access.
-func (b *bundle) Visitor(_ context.Context, cookie string) (dashboard.Visitor, error) {
+func (b *bundle) Visitor(_ context.Context, cookie string, _ bool) (dashboard.Visitor, error) {
 	if cookie != goodCookie || b.visitor == nil {
 		return dashboard.Visitor{}, node.Errorf(node.Unauthorized, "Sign in.")
 	}

@@ -65,9 +65,12 @@ func (v *visit) again(err error, form func(problem string) (templ.Component, err
 	if !ok || refused.Code == node.Internal || refused.Code == node.Unavailable {
 		return err
 	}
-	page, err := form(refused.Message)
-	if err != nil {
-		return err
+	page, formErr := form(refused.Message)
+	if formErr != nil {
+		return formErr
+	}
+	if after := problem.RetryAfter(err); after != "" {
+		v.c.Set(fiber.HeaderRetryAfter, after)
 	}
 	v.c.Status(problem.Status(refused.Code))
 	return v.show(page)
@@ -139,7 +142,7 @@ func (v *visit) recover() error {
 			return view.Recovery(view.SignInPage{Problem: refused, Next: v.next()}), nil
 		})
 	}
-	return v.enter(cookie, v.next())
+	return v.enter(cookie, "/settings?done=recovered") // where the next way in is made
 }
 
 // linkPage shows a button: looking at a link uses nothing up.

@@ -60,7 +60,7 @@ func TestSetUpByPassword(t *testing.T) {
 		t.Errorf("the owner is %q", status.Owner)
 	}
 	other := n.Visitor()
-	other.Get("/login/recovery").Submit("", url.Values{"code": {strings.ToUpper(codes[7])}}).Want(http.StatusOK)
+	other.Get("/login/recovery").Submit("", url.Values{"code": {strings.ToUpper(codes[7])}}).Want(http.StatusOK).Says("this code is used up")
 	other.Get("/settings").Want(http.StatusOK).Says("By recovery code", "9 codes are left")
 	n.Visitor().Get("/login/recovery").Submit("", url.Values{"code": {codes[7]}}).Want(http.StatusUnauthorized)
 	n.VerifyAudit()
@@ -191,6 +191,39 @@ func TestConfirm(t *testing.T) {
 	other.Get("/").Says("Sign in")
 	v.Get("/settings/codes").Submit("Show me ten codes", nil).Want(http.StatusOK).Says("Your recovery codes")
 	v.Get("/settings").Says("10 codes are left")
+}
+
+// An open page that asks by itself what is new keeps no session from ending.
+func TestPagesAreNoVisits(t *testing.T) {
+	t.Parallel()
+	clock := node.NewFakeClock(aMonday)
+	n := nodetest.Start(t, nodetest.Options{Clock: clock})
+	v := n.SignIn()
+	for range 11 {
+		clock.Advance(time.Hour)
+		v.Get("/part/waiting").Want(http.StatusOK)
+	}
+	clock.Advance(time.Hour)
+	v.Get("/").Says("Sign in")
+}
+
+// Ten wrong passwords a minute, and the page says how long to wait.
+func TestSignInIsLimited(t *testing.T) {
+	t.Parallel()
+	clock := node.NewFakeClock(aMonday)
+	n := nodetest.Start(t, nodetest.Options{Clock: clock})
+	v := n.Visitor()
+	for range 10 {
+		v.Get("/login").Submit("Sign in", url.Values{"password": {"wrong"}}).Want(http.StatusUnauthorized)
+	}
+	page := v.Get("/login").Submit("Sign in", url.Values{"password": {nodetest.Password}}).
+		Want(http.StatusTooManyRequests).Says("Too many wrong passwords: try again in 60 seconds")
+	if after := page.Header.Get("Retry-After"); after != "60" {
+		t.Errorf("Retry-After is %q", after)
+	}
+	n.SignIn() // by a link, whose command is asked for the password on the socket
+	clock.Advance(time.Minute)
+	v.Get("/login").Submit("Sign in", url.Values{"password": {nodetest.Password}}).Want(http.StatusOK).Says("This node")
 }
 
 // Under another name, or none, nothing is served: the page would be another's.

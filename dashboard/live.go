@@ -64,6 +64,5 @@ func (d *Dashboard) mayListen(ctx context.Context, r *http.Request) bool {
 	if err != nil || r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 		return false
 	}
-	_, err = d.Access.Visitor(ctx, cookie.Value)
-	return err == nil
+	return d.Access.Open(ctx, cookie.Value) == nil
 }

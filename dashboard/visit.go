@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -36,8 +37,11 @@ type Access interface {
 	// Place is what belongs to a host under which the dashboard is served; known is
 	// false for any other.
 	Place(host string) (place Place, known bool)
-	// Visitor finds who holds a session. Code: unauthorized.
-	Visitor(ctx context.Context, cookie string) (Visitor, error)
+	// Visitor finds who holds a session. What a page does by itself is no visit: it
+	// keeps no session from ending. Code: unauthorized.
+	Visitor(ctx context.Context, cookie string, visits bool) (Visitor, error)
+	// Open says whether a session is open, and changes nothing. Code: unauthorized.
+	Open(ctx context.Context, cookie string) error
 }
 
 // visit is one request of an owner's browser.
@@ -54,7 +58,7 @@ func (v *visit) ctx() context.Context { return v.c.UserContext() }
 func (v *visit) host() string { return string(v.c.Request().Host()) }
 
 func (v *visit) identify() (err error) {
-	v.visitor, err = v.d.Access.Visitor(v.ctx(), v.cookie())
+	v.visitor, err = v.d.Access.Visitor(v.ctx(), v.cookie(), !strings.HasPrefix(v.c.Path(), "/part/"))
 	return err
 }
 
@@ -149,7 +153,8 @@ func (v *visit) show(component templ.Component) error {
 var notices = map[string]string{
 	"approved": "Approved.", "rejected": "Rejected.", "failed": "It could no longer be done. The approval is used up all the same.",
 	"saved": "Saved.", "removed": "Removed.", "accepted": "Accepted. Both sides are connected.", "revoked": "The connection has ended.",
-	"ended": "The session has ended.", "passkey": "The passkey is added.", "password": "The password is set. All other sessions have ended.",
+	"ended": "The session has ended.", "passkey": "The passkey is added.",
+	"recovered": "You are in, and this code is used up. Add a passkey or set a new password before you sign out.", "password": "The password is set. All other sessions have ended.",
 	"sent": "Sent.", "requested": "The request is on its way.", "cancelled": "The task is cancelled.",
 	"enabled": "The agent is enabled.", "disabled": "The agent is disabled: it can do nothing.",
 }

@@ -35,8 +35,12 @@ func (v visitors) Place(host string) (place dashboard.Place, known bool) {
 }
 
 // Visitor implements dashboard.Access.
-func (v visitors) Visitor(ctx context.Context, cookie string) (visitor dashboard.Visitor, err error) {
-	s, err := v.n.access.Visit(ctx, cookie)
+func (v visitors) Visitor(ctx context.Context, cookie string, visits bool) (visitor dashboard.Visitor, err error) {
+	find := v.n.access.Look
+	if visits {
+		find = v.n.access.Visit
+	}
+	s, err := find(ctx, cookie)
 	if err != nil {
 		return dashboard.Visitor{}, err
 	}
@@ -52,6 +56,12 @@ func (v visitors) Visitor(ctx context.Context, cookie string) (visitor dashboard
 	visitor.SessionID, visitor.OwnerID, visitor.LastVisit = s.ID, s.OwnerID, s.PreviousAt
 	visitor.CSRF, visitor.Fresh = v.n.access.FormToken(s), s.Fresh(v.n.options.Clock.Now())
 	return visitor, err
+}
+
+// Open implements dashboard.Access.
+func (v visitors) Open(ctx context.Context, cookie string) error {
+	_, err := v.n.access.Look(ctx, cookie)
+	return err
 }
 
 func forPeers(path string) bool { return path == wire.InboxPath || path == wire.CardPath }

@@ -19,7 +19,14 @@ func TestSessionEnds(t *testing.T) {
 		if !w.open(cookie) { // seen now
 			t.Fatal("over before 12 hours")
 		}
-		w.clock.Advance(owner.IdleTime)
+		w.clock.Advance(owner.IdleTime - time.Microsecond)
+		if _, err := w.access.Look(w.Context(), cookie); err != nil { // which is no visit
+			t.Errorf("over before 12 hours: %v", err)
+		}
+		w.clock.Advance(time.Microsecond)
+		if _, err := w.access.Look(w.Context(), cookie); node.CodeOf(err) != node.Unauthorized {
+			t.Errorf("open after 12 idle hours: %v", err)
+		}
 		if w.open(cookie) {
 			t.Error("open after 12 idle hours")
 		}
