@@ -33,7 +33,7 @@ func (b *bundle) note(count int, change func(i int, e *audit.Event)) {
 
 // positions are those of the rows that a page lists, in order.
 func (p page) positions() (all []string) {
-	for part := range strings.SplitSeq(p.Body, `<a class="ask" href="/activity/`) {
+	for part := range strings.SplitSeq(p.Body, `<a class="ask entry" href="/activity/`) {
 		position, _, found := strings.Cut(part, `"`)
 		if found && !strings.HasPrefix(part, "<!doctype") {
 			all = append(all, position)

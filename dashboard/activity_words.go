@@ -209,7 +209,7 @@ func decided(row audit.Row) (what view.Sentence, chip string, meaning view.Meani
 	slices.Sort(names)
 	for i, name := range names {
 		if i > 0 {
-			what = append(what, view.Plain(", "))
+			what = append(what, view.Plain(" · "))
 		}
 		what = append(what, view.Bold(name))
 	}

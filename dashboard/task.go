@@ -164,7 +164,7 @@ func (v *visit) showTask(page *view.TaskPage, seen seenTask) {
 	for _, run := range seen.runs {
 		page.Runs = append(page.Runs, runOf(run))
 	}
-	if confirmed := seen.Copy.Confirmation; confirmed != nil {
+	if confirmed := seen.Copy.Confirmation; confirmed != nil && (confirmed.By != seen.Role || len(seen.runs) == 0) {
 		booking := seen.booking(*confirmed)
 		page.Confirmation = &booking
 		if confirmed.Receipt != "" {
