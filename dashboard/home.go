@@ -193,7 +193,7 @@ func (v *visit) partWaiting() error {
 	if err != nil {
 		return err
 	}
-	return v.show(view.Count(waiting))
+	return v.show(view.CountOf(waiting))
 }
 
 // partNews says whether something has happened since a page was made.
@@ -210,5 +210,5 @@ func (v *visit) partNews() error {
 	if err != nil {
 		return err
 	}
-	return v.show(view.News(seen, len(fresh)))
+	return v.show(view.NewsOf(len(fresh)))
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
+
+	"agentlink/node"
 )
 
 // feedTopic is the wake-up of the audit log.
@@ -15,6 +18,8 @@ const (
 	sessionCheck = time.Second
 	heartbeat    = 15 * time.Second
 )
+
+const changedEvent = "event: changed\ndata: 1\n\n"
 
 // live tells an open page that something has changed; the page asks what. The
 // stream ends within a second of the session.
@@ -29,22 +34,33 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	_ = stream.SetWriteDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
-	fmt.Fprint(w, "retry: 2000\n\n")
+	told, _ := strconv.ParseInt(r.URL.Query().Get("seen"), 10, 64) // what the page shows
+	text := "retry: 2000\n\n"
+	if head := d.head(r.Context()); head != told {
+		told, text = head, text+changedEvent
+	}
+	fmt.Fprint(w, text)
 	_ = stream.Flush()
 
 	check, beat := time.NewTicker(sessionCheck), time.NewTicker(heartbeat)
 	defer check.Stop()
 	defer beat.Stop()
 	for {
-		text := ""
+		text = ""
 		select {
 		case <-r.Context().Done():
 			return
 		case <-changed: // that the session has ended is a change too
-			text = "event: changed\ndata: 1\n\n"
+			text = changedEvent
 		case <-beat.C:
 			text = ": still here\n\n"
+			if d.head(r.Context()) != told { // a wake-up may be lost on its way from another replica
+				text = changedEvent
+			}
 		case <-check.C:
+		}
+		if text == changedEvent {
+			told = d.head(r.Context())
 		}
 		if !d.mayListen(r.Context(), r) {
 			return
@@ -56,6 +72,16 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// head is the position of the log's last row.
+func (d *Dashboard) head(ctx context.Context) (position int64) {
+	_ = d.DB.View(ctx, func(tx node.Tx) error {
+		head, err := d.Events.AuditHead(tx)
+		position = head.Position
+		return err
+	})
+	return position
 }
 
 func (d *Dashboard) mayListen(ctx context.Context, r *http.Request) bool {

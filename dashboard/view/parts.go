@@ -94,5 +94,7 @@ func countText(count int) string {
 
 func newsURL(seen int64) string { return "/part/news?seen=" + strconv.FormatInt(seen, 10) }
 
+func liveURL(seen int64) string { return "/live?seen=" + strconv.FormatInt(seen, 10) }
+
 // Words turns a name of the node's own, agent_disabled, into words.
 func Words(name string) string { return strings.ReplaceAll(name, "_", " ") }
