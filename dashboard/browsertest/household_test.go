@@ -58,11 +58,6 @@ func (h *household) talks() {
 	})
 }
 
-func (h *household) say(agent *nodetest.Agent, connection, text string) nodetest.Answer {
-	h.t.Helper()
-	return agent.Post("/v1/agent/messages", map[string]any{"connectionId": connection, "text": text})
-}
-
 // dines: a dinner that both accept, that is booked and confirmed.
 func (h *household) dines() {
 	h.t.Helper()
