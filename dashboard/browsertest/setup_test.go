@@ -5,7 +5,9 @@ import (
 
 	"github.com/chromedp/cdproto/webauthn"
 
+	"agentlink/node"
 	"agentlink/node/nodetest"
+	"agentlink/node/owner"
 )
 
 // authenticator puts one into the tab that keeps its keys and knows its user.
@@ -83,9 +85,44 @@ func TestSetUpWithPasskey(t *testing.T) {
 	b.lacks("This device")
 	b.follow("Sign out")
 	b.follow("Sign in with a passkey")
-	b.visit("/login/recovery")
 	b.visit("/settings")
 	b.says("Tablet", "last used")
+}
+
+// The pages of a recovery code, a one-time link and a second sign-in.
+func TestOtherWaysIn(t *testing.T) {
+	t.Parallel()
+	browser(t)
+	clock := node.NewFakeClock(node.SystemClock{}.Now())
+	n := nodetest.Start(t, nodetest.Options{Clock: clock})
+	b := open(t, n.DashboardURL())
+	b.authenticator()
+	b.visit("/login")
+	b.follow("Use a recovery code")
+	b.look("a recovery code")
+	b.fill("Recovery code", "0000-0000-0000-0000")
+	b.follow("Sign in")
+	b.says("none of your recovery codes")
+	b.look("a wrong recovery code")
+
+	link := n.SignInLink()
+	b.visit(link)
+	b.look("a one-time link")
+	b.follow("Sign in")
+	b.visit("/settings/passkey")
+	b.follow("Make a passkey")
+	clock.Advance(owner.FreshTime)
+	b.visit("/settings/codes")
+	b.says("Confirm that it is you")
+	b.look("confirming")
+	b.follow("Confirm with a passkey")
+	b.says("Ten new codes")
+	b.follow("Show me ten codes")
+	b.says("Your recovery codes")
+
+	b.visit(link)
+	b.says("used already")
+	b.look("a used link")
 }
 
 // An authenticator that does not know its user opens nothing.
