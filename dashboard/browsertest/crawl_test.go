@@ -53,13 +53,23 @@ func routeOf(all []string, path string) string {
 	return ""
 }
 
-// crawl follows every link from the first page on, and gives up to so many pages
-// of each route, as an owner can reach them by clicks.
-func crawl(t testing.TB, v *nodetest.Visitor, most int) []place {
+// crawl gives up to so many pages of each route.
+func crawl(t testing.TB, v *nodetest.Visitor, most int) (found []place) {
+	t.Helper()
+	walk(t, v, most, func(p place, _ nodetest.Page) { found = append(found, p) })
+	return found
+}
+
+// lists is how many pages of a route without a name are looked at at most: there
+// is no end to the ways in which a list can be narrowed.
+const lists = 25
+
+// walk follows every link from the first page on, as an owner can by clicks, and
+// shows up to so many pages of each route.
+func walk(t testing.TB, v *nodetest.Visitor, most int, show func(place, nodetest.Page)) {
 	t.Helper()
 	all := routes(t)
 	count, seen := map[string]int{}, map[string]bool{"/": true}
-	var found []place
 	for queue := []string{"/"}; len(queue) > 0; queue = queue[1:] {
 		path := queue[0]
 		route := routeOf(all, path)
@@ -67,7 +77,7 @@ func crawl(t testing.TB, v *nodetest.Visitor, most int) []place {
 			t.Errorf("a link leads to %s, where there is nothing", path)
 			continue
 		}
-		if count[route] >= most {
+		if count[route] >= most || (!strings.Contains(route, ":") && count[route] >= lists) {
 			continue
 		}
 		page := v.Get(path)
@@ -82,7 +92,7 @@ func crawl(t testing.TB, v *nodetest.Visitor, most int) []place {
 			continue
 		}
 		count[route]++
-		found = append(found, place{route, path})
+		show(place{route, path}, page)
 		for _, next := range links(page) {
 			if !seen[next] {
 				seen[next] = true
@@ -90,7 +100,6 @@ func crawl(t testing.TB, v *nodetest.Visitor, most int) []place {
 			}
 		}
 	}
-	return found
 }
 
 // links are the addresses in this node that a page leads to, by links and by forms

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -73,38 +72,4 @@ func (b *tab) fill(label, text string) {
 	b.until("there is a field "+label, "!!"+element)
 	eval[bool](b, fmt.Sprintf(`(() => { const e = %s; e.focus(); e.select && e.select(); return document.activeElement === e; })()`, element))
 	b.must(chromedp.Do(b.ctx, chromedp.KeyEvent(text)))
-}
-
-// choose picks the option of a select by its text.
-func (b *tab) choose(label, option string) {
-	b.t.Helper()
-	element := fmt.Sprintf("%s(%s)", field, quote(label))
-	b.until("there is a field "+label, "!!"+element)
-	if !eval[bool](b, fmt.Sprintf(`(() => {
-		const e = %s, o = [...e.options].find((o) => o.text.trim().startsWith(%s));
-		if (!o) return false;
-		e.value = o.value;
-		e.dispatchEvent(new Event("change", {bubbles: true}));
-		return true;
-	})()`, element, quote(option))) {
-		b.t.Fatalf("%s offers no %q", label, option)
-	}
-}
-
-// within says how long something takes to become true.
-func (b *tab) within(limit time.Duration, what, expression string) {
-	b.t.Helper()
-	begun := time.Now()
-	b.until(what, expression)
-	if d := time.Since(begun); d > limit {
-		b.t.Errorf("%s took %v, want at most %v", what, d, limit)
-	}
-}
-
-// short is a text for a message.
-func short(text string) string {
-	if runes := []rune(text); len(runes) > 300 {
-		return string(runes[:300]) + "…"
-	}
-	return strings.TrimSpace(text)
 }

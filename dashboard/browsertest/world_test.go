@@ -116,6 +116,3 @@ func arrives(agent *nodetest.Agent, t testing.TB, uid, member, want string) {
 		return got.Status == http.StatusOK && got.Text(member) == want
 	})
 }
-
-// pause is for what must not happen: it has to have had the time.
-func pause() { time.Sleep(300 * time.Millisecond) }
