@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
