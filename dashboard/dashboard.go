@@ -6,9 +6,11 @@ package dashboard
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/gofiber/fiber/v2/middleware/compress"
 
 	"agentlink/actions"
 	"agentlink/approvals"
@@ -69,7 +71,8 @@ type Wake interface {
 // Dashboard serves the owner's pages.
 type Dashboard struct {
 	Config
-	app *fiber.App
+	app       *fiber.App
+	streaming sync.Map // answers that fiber has left to net/http, by their ids
 }
 
 // maxForm bounds a form; the longest field is a chat message.
@@ -85,6 +88,10 @@ func New(config Config) *Dashboard {
 		Immutable: true, CaseSensitive: true, StrictRouting: true, BodyLimit: maxForm,
 		DisableStartupMessage: true, DisableDefaultDate: true, ErrorHandler: d.failed,
 	})
+	// A page is sent packed, although it holds both a token and strangers' texts:
+	// nobody but the owner's own browser can make it be sent, since the session's
+	// cookie goes with no request of another site.
+	d.app.Use(compress.New(compress.Config{Level: compress.LevelBestSpeed}))
 	for _, r := range d.routes() {
 		d.app.Add(r.method, r.path, d.serve(r))
 	}
@@ -94,7 +101,7 @@ func New(config Config) *Dashboard {
 // Handler serves pages, assets, and the live stream, which net/http serves since
 // fiber would hold it back.
 func (d *Dashboard) Handler() http.Handler {
-	pages, streamers := adaptor.FiberApp(d.app), d.streamers()
+	pages := adaptor.FiberApp(d.app)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
 		setReferrer(w.Header(), r.URL.Path)
@@ -112,9 +119,7 @@ func (d *Dashboard) Handler() http.Handler {
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 			answer := &checked{ResponseWriter: w}
 			pages.ServeHTTP(answer, r)
-			if stream := streamers[answer.stream]; stream != nil {
-				stream(w, r)
-			}
+			d.finish(answer, w, r)
 		}
 	})
 }

@@ -1,22 +1,37 @@
 package dashboard
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
-// A route whose answer is long is checked like every other, by fiber, and then
-// answered by net/http: fiber keeps an answer in memory until its end.
+// A route whose answer is long, or takes long, is checked like every other, by
+// fiber, and then answered by net/http: fiber keeps an answer in memory until its
+// end, and does not see that a browser has left.
 
-// streamHeader tells who answers. It never leaves the node.
+// streamHeader names the answer that waits. It never leaves the node.
 const streamHeader = "Agentlink-Stream"
 
-// streams leaves the answer to one of Dashboard.streamers.
-func (v *visit) streams(name string) { v.c.Set(streamHeader, name) }
-
-// streamers answer routes whose handler has called streams.
-func (d *Dashboard) streamers() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{exportStream: d.export}
+// streams leaves the answer to answer, for which there is no time-out.
+func (v *visit) streams(answer http.HandlerFunc) error {
+	id := v.d.IDs.New()
+	v.d.streaming.Store(id, answer)
+	v.c.Set(streamHeader, id)
+	return nil
 }
 
-// checked is an answer of fiber's, held back where it names a streamer.
+// finish gives the answer that fiber has left, if it has.
+func (d *Dashboard) finish(left *checked, w http.ResponseWriter, r *http.Request) {
+	if left.stream == "" {
+		return
+	}
+	if answer, ok := d.streaming.LoadAndDelete(left.stream); ok {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		answer.(http.HandlerFunc)(w, r)
+	}
+}
+
+// checked is an answer of fiber's, held back where it is left to net/http.
 type checked struct {
 	http.ResponseWriter
 	stream string
@@ -28,10 +43,8 @@ func (c *checked) WriteHeader(status int) {
 		c.ResponseWriter.WriteHeader(status)
 		return
 	}
-	for name := range c.Header() {
-		if name == streamHeader || name == "Content-Type" || name == "Content-Length" {
-			c.Header().Del(name)
-		}
+	for _, name := range []string{streamHeader, "Content-Type", "Content-Length"} {
+		c.Header().Del(name)
 	}
 }
 
