@@ -85,6 +85,9 @@ func Rows(raw json.RawMessage) []Parameter {
 	return rows
 }
 
+// nameParts parts the name of a parameter where a line may break: after its dots.
+func nameParts(name string) []string { return strings.SplitAfter(name, ".") }
+
 func countText(count int) string {
 	if count > 999 {
 		return "999+"
