@@ -22,7 +22,7 @@ const screens = "../view/testdata/screens"
 var widths = []int64{390, 1280}
 
 // tallest is how much of a long page a picture shows.
-const tallest = 1800
+const tallest = 1500
 
 // TestEveryPageHasPictures: pictures of the pages in both widths and themes are
 // kept. The other tests write them with -update.
@@ -101,7 +101,7 @@ func (b *tab) pictures(name string) {
 	b.size(1280, 900)
 }
 
-// smaller writes a picture with the colours that it has most of, 256 at most:
+// smaller writes a picture with the colours that it has most of, 64 at most:
 // pages have few.
 func smaller(b *tab, data []byte) []byte {
 	b.t.Helper()
@@ -114,7 +114,7 @@ func smaller(b *tab, data []byte) []byte {
 			count[colourAt(full, x, y)]++
 		}
 	}
-	palette := most(count, 256)
+	palette := most(count, 64)
 	small, near := image.NewPaletted(bounds, palette), map[color.RGBA]uint8{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
