@@ -22,6 +22,7 @@ test: packages check ## all of it: checks, tests on both databases, simulation, 
 	database=$$(.ci/postgres start); eval "$$database"; \
 	export AGENTLINK_REQUIRE_POSTGRES=1 AGENTLINK_REQUIRE_CHROMIUM=1; \
 	$(MAKE) race; \
+	$(MAKE) browser; \
 	$(MAKE) oracle; \
 	$(MAKE) sim; \
 	$(MAKE) fuzz FUZZTIME=3000x; \
@@ -59,7 +60,11 @@ generated: ## fail where what is generated is not what is committed
 
 .PHONY: race
 race: ## the Go and Rego tests with the race detector, on SQLite and where one is given on PostgreSQL
-	$(GO) test -race -timeout $(strip $(RACETIME)) ./...
+	$(GO) test -race -timeout $(strip $(RACETIME)) $$($(GO) list ./... | grep -v /browsertest$$)
+
+.PHONY: browser
+browser: ## the dashboard of real nodes in a real browser; -update in its folder takes the pictures anew
+	$(GO) test -timeout 15m ./dashboard/browsertest
 
 .PHONY: oracle
 oracle: ## the rules against an independent oracle, without the race detector, in full

@@ -103,6 +103,7 @@ func newHostile(t testing.TB) *hostile {
 	h.allow(h.ben, h.juno, h.scout.Address, details...)
 	h.messages()
 	h.tasks()
+	h.bookings()
 	h.approvals()
 	h.requests()
 	return h
@@ -157,6 +158,23 @@ func (h *hostile) tasks() {
 		default:
 			h.juno.Post(path+"/cancel", map[string]any{"reason": text}).Want(http.StatusCreated)
 		}
+	}
+}
+
+// bookings: what an executor calls the code of a booking reaches the other side.
+func (h *hostile) bookings() {
+	h.t.Helper()
+	for i := 0; i < len(h.strings); i += len(h.strings) / 8 {
+		venue := fits(h.strings[i], 60)
+		uid := h.start("Dinner", dinner(map[string]any{"venue": map[string]any{"name": venue}, "time": "20:00"})).Want(http.StatusCreated).Text("taskUid")
+		arrives(h.juno, h.t, uid, "status", "negotiating")
+		h.juno.Post("/v1/agent/tasks/"+uid+"/responses", map[string]any{"version": 1, "decision": "accept"}).Want(http.StatusCreated)
+		arrives(h.scout, h.t, uid, "status", "agreed")
+		h.scout.Post("/v1/agent/approvals", map[string]any{
+			"action": "reservation.book", "parameters": booking(uid, map[string]any{"venue": venue}), "onApproval": "run",
+		}).Want(http.StatusCreated)
+		h.ada.Approve(h.ada.Pending())
+		arrives(h.juno, h.t, uid, "confirmation.content.code", venue)
 	}
 }
 
