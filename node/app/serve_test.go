@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"agentlink/dashboard/view"
 	"agentlink/node"
 	"agentlink/node/api/socket"
 	"agentlink/node/app"
@@ -85,6 +86,10 @@ func TestTwoListeners(t *testing.T) {
 		{n.Info.PeersURL + "/healthz", http.StatusNotFound},
 		{n.Info.PeersURL + "/v1/agent/me", http.StatusNotFound},
 		{n.Info.PeersURL + "/oauth/token", http.StatusNotFound},
+		{n.Info.AgentsURL + "/login", http.StatusOK},
+		{n.Info.PeersURL + "/login", http.StatusNotFound},
+		{n.Info.PeersURL + "/live", http.StatusNotFound},
+		{n.Info.PeersURL + view.AssetURL("style.css"), http.StatusNotFound},
 	} {
 		answer, err := http.Get(c.url)
 		if err != nil {
