@@ -101,8 +101,7 @@ func (b *tab) pictures(name string) {
 	b.size(1280, 900)
 }
 
-// smaller writes a picture with the colours that it has most of, 64 at most:
-// pages have few.
+// smaller writes a picture with few colours: pages have few.
 func smaller(b *tab, data []byte) []byte {
 	b.t.Helper()
 	full, err := png.Decode(bytes.NewReader(data))
@@ -114,7 +113,7 @@ func smaller(b *tab, data []byte) []byte {
 			count[colourAt(full, x, y)]++
 		}
 	}
-	palette := most(count, 64)
+	palette := few(count, 96)
 	small, near := image.NewPaletted(bounds, palette), map[color.RGBA]uint8{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
@@ -137,8 +136,9 @@ func colourAt(picture image.Image, x, y int) color.RGBA {
 	return color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
 }
 
-// most is the commonest colours, in an order that does not change.
-func most(count map[color.RGBA]int, limit int) color.Palette {
+// few is the commonest colour of each kind, so that a small red dot stays red, and
+// then the commonest of all.
+func few(count map[color.RGBA]int, limit int) color.Palette {
 	all := make([]color.RGBA, 0, len(count))
 	for c := range count {
 		all = append(all, c)
@@ -150,8 +150,21 @@ func most(count map[color.RGBA]int, limit int) color.Palette {
 		return int(a.R)<<16 + int(a.G)<<8 + int(a.B) - (int(b.R)<<16 + int(b.G)<<8 + int(b.B))
 	})
 	palette := color.Palette{}
-	for _, c := range all[:min(limit, len(all))] {
-		palette = append(palette, c)
+	taken, kinds := map[color.RGBA]bool{}, map[color.RGBA]bool{}
+	take := func(c color.RGBA) {
+		if !taken[c] && len(palette) < limit {
+			taken[c] = true
+			palette = append(palette, c)
+		}
+	}
+	for _, c := range all {
+		if kind := (color.RGBA{c.R >> 6, c.G >> 6, c.B >> 6, 0}); !kinds[kind] {
+			kinds[kind] = true
+			take(c)
+		}
+	}
+	for _, c := range all {
+		take(c)
 	}
 	return palette
 }
