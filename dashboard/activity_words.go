@@ -59,6 +59,7 @@ var happenedWords = map[audit.Type]string{
 	audit.AgentCreated:           "An agent was created",
 	audit.AgentModeChanged:       "An agent’s mode was changed",
 	audit.AgentStatusChanged:     "An agent was enabled or disabled",
+	audit.AgentToolsChanged:      "The tools that an agent sees were changed",
 	audit.AgentKeyChanged:        "An agent’s key was replaced",
 	audit.GrantSet:               "A grant was set",
 	audit.GrantRemoved:           "A grant was removed",

@@ -74,13 +74,14 @@ func goFiles(t *testing.T) []string {
 
 // strangerWords are what a clone on somebody else's machine has no use for:
 // folders of the machine that a change was made on, hosts that packages were
-// fetched from, and what wrote it. Each is cut in two, so that this file is
+// fetched from, and who made what wrote it (the clients that agents run in are
+// named where they are hooked up). Each is cut in two, so that this file is
 // none of its own findings. Letters count for themselves in either case.
 var strangerWords = []string{
 	"/wo" + "rk/", "/ro" + "ot/", "/tm" + "p/",
 	".lib" + "rary/", "shared/des" + "ign", "shared/se" + "eds", "shared/rese" + "arch",
 	"proxy.gol" + "ang", "deb.deb" + "ian", "registry.npm" + "js", "files.python" + "hosted",
-	"cla" + "ude", "anth" + "ropic", "open" + "ai", "chat" + "gpt", "gpt" + "-", "gem" + "ini", "copi" + "lot",
+	"anth" + "ropic",
 }
 
 // ofOthers are files that others wrote and that are kept as they came.
@@ -103,8 +104,8 @@ func TestRepositoryNamesNoMachine(t *testing.T) {
 // TestStrangerWordsAreFound plants some.
 func TestStrangerWordsAreFound(t *testing.T) {
 	t.Parallel()
-	content := "fine\nsee /ro" + "ot/x\nAsk CLA" + "UDE.\n../shared/vectors and a reopen aim are fine\n"
-	want := []string{"f:2: /ro" + "ot/", "f:3: cla" + "ude"}
+	content := "fine\nsee /ro" + "ot/x\nAsk ANTH" + "ROPIC.\n../shared/vectors and a reopen aim are fine\n"
+	want := []string{"f:2: /ro" + "ot/", "f:3: anth" + "ropic"}
 	if diff := cmp.Diff(want, strangers("f", []byte(content))); diff != "" {
 		t.Error(diff)
 	}

@@ -48,5 +48,8 @@ type Agent struct {
 	// the number to the same value where the first of them rolls back.
 	RulesRev   int64
 	RulesStamp string
-	CreatedAt  time.Time
+	// Tools are the groups of tools that the agent sees over MCP, in the order of
+	// ToolGroups.
+	Tools     []ToolGroup
+	CreatedAt time.Time
 }

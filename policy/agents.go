@@ -32,7 +32,8 @@ func (s *Service) CreateAgent(tx node.Tx, actor node.Actor, n NewAgent) (Agent, 
 	key, hash := newKey()
 	agent := Agent{
 		ID: s.IDs.New(), OwnerID: actor.OwnerID, Handle: n.Handle, Name: n.Name, Mode: n.Mode, Status: Active,
-		KeyHash: hash, KeyGeneration: 1, RulesRev: 1, RulesStamp: s.IDs.New(), CreatedAt: tx.Now(),
+		KeyHash: hash, KeyGeneration: 1, RulesRev: 1, RulesStamp: s.IDs.New(),
+		Tools: slices.Clone(ToolGroups), CreatedAt: tx.Now(),
 	}
 	fresh, err := s.Store.InsertAgent(tx, agent)
 	if err != nil {
@@ -61,6 +62,7 @@ func (n NewAgent) problems() (fields []node.Field) {
 
 var (
 	badMode   = node.Field{Field: "mode", Problem: "must be manual, assisted or autonomous"}
+	badTools  = node.Field{Field: "tools", Problem: "must be some of read, talk, tasks and actions, each once"}
 	badStatus = node.Field{Field: "status", Problem: "must be active or disabled"}
 )
 
@@ -107,6 +109,22 @@ func (s *Service) SetStatus(tx node.Tx, actor node.Actor, agentID string, status
 	old := agent.Status
 	agent.Status = status
 	return s.saveAgent(tx, actor, agent, audit.AgentStatusChanged, map[string]any{"old": old, "new": status})
+}
+
+// SetTools chooses the groups of tools that the agent sees over MCP. Codes:
+// bad_request, not_found, policy_denied (not the owner).
+func (s *Service) SetTools(tx node.Tx, actor node.Actor, agentID string, chosen []ToolGroup) (Agent, error) {
+	groups, ok := ValidToolGroups(chosen)
+	if !ok {
+		return Agent{}, node.BadFields(badTools)
+	}
+	agent, err := s.raise(tx, actor, agentID)
+	if err != nil || slices.Equal(agent.Tools, groups) {
+		return agent, err
+	}
+	old := agent.Tools
+	agent.Tools = groups
+	return s.saveAgent(tx, actor, agent, audit.AgentToolsChanged, map[string]any{"old": JoinTools(old), "new": JoinTools(groups)})
 }
 
 func (s *Service) saveAgent(tx node.Tx, actor node.Actor, agent Agent, what audit.Type, data map[string]any) (Agent, error) {

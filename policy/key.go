@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"strings"
 
 	"agentlink/node"
 )
@@ -44,6 +45,20 @@ func (s *Service) Authenticate(tx node.Tx, client, key string) (Agent, error) {
 	}
 	return agent, nil
 }
+
+// AuthenticateKey finds the agent of a key. Code: unauthorized for unknown and
+// disabled alike. The look-up is by the key's hash, so its time tells nothing
+// that a guess of 256 bits could use.
+func (s *Service) AuthenticateKey(tx node.Tx, key string) (Agent, error) {
+	agent, err := s.Store.AgentByKeyHash(tx, keyHash(key))
+	if node.CodeOf(err) == node.NotFound || (err == nil && agent.Status != Active) {
+		return Agent{}, node.Errorf(node.Unauthorized, "The agent is unknown or disabled, or its key is wrong.")
+	}
+	return agent, err
+}
+
+// IsKey says whether a text looks like an agent's key.
+func IsKey(text string) bool { return strings.HasPrefix(text, keyPrefix) }
 
 // client is the zero agent where there is none.
 func (s *Service) client(tx node.Tx, client string) (Agent, error) {

@@ -14,12 +14,14 @@ type Store interface {
 	AgentByHandle(tx node.Tx, handle string) (Agent, error)
 	// AgentByClient finds an agent by id or handle.
 	AgentByClient(tx node.Tx, client string) (Agent, error)
+	// AgentByKeyHash finds an agent by the hash of its key.
+	AgentByKeyHash(tx node.Tx, keyHash string) (Agent, error)
 	// Agents lists them by handle.
 	Agents(tx node.Tx) ([]Agent, error)
 	// RaiseRules raises RulesRev by one under a new stamp, keeps other writers off
 	// the agent until the transaction ends, and gives it as it then is.
 	RaiseRules(tx node.Tx, agentID, stamp string) (Agent, error)
-	// SaveAgent writes mode and status.
+	// SaveAgent writes mode, status and tools.
 	SaveAgent(tx node.Tx, a Agent) error
 	// ReplaceAgentKey writes the hash and raises KeyGeneration by one.
 	ReplaceAgentKey(tx node.Tx, agentID, keyHash string) (Agent, error)

@@ -9,6 +9,8 @@ package api
 import (
 	"context"
 	"net/url"
+
+	"agentlink/node/token"
 )
 
 // Call is a request as a door hands it on. Strings and bytes belong to the
@@ -22,6 +24,9 @@ type Call struct {
 	Query  url.Values
 	Body   []byte
 	Header Header
+	// Claims are those of a caller whom the door has verified by itself; nil where
+	// the header has the token.
+	Claims *token.AccessClaims
 	// Remote is the IP of the caller.
 	Remote string
 	// RequestID names the request in the log.

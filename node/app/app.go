@@ -13,12 +13,14 @@ import (
 	"agentlink/approvals"
 	"agentlink/coordination"
 	"agentlink/dashboard"
+	"agentlink/node/api/agent"
 	"agentlink/node/api/peer"
 	"agentlink/node/api/socket"
 	"agentlink/node/config"
 	"agentlink/node/delivery"
 	"agentlink/node/owner"
 	"agentlink/node/seal"
+	"agentlink/node/token"
 	"agentlink/policy"
 	"agentlink/policy/engine"
 )
@@ -47,6 +49,8 @@ type Node struct {
 	inbox        *peer.Inbox
 	worker       *delivery.Worker
 	strangers    *delivery.Strangers
+	tokens       *token.Tokens
+	api          *agent.API
 	socket       *socket.Server
 	dashboard    *dashboard.Dashboard
 }

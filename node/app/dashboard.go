@@ -8,6 +8,7 @@ import (
 	"agentlink/coordination/wire"
 	"agentlink/dashboard"
 	"agentlink/node"
+	"agentlink/node/api/mcp"
 	"agentlink/node/audit"
 	"agentlink/node/token"
 )
@@ -80,11 +81,14 @@ func forAgents(path string) bool {
 // peers come here too. It is no http.ServeMux, which would redirect paths that
 // the doors refuse.
 func (n *Node) privateSide() http.Handler {
-	agents, peers, owner := n.untilSetUp(n.rest()), n.inbox.Handler(), n.dashboard.Handler()
+	agents, tools := n.untilSetUp(n.rest()), n.untilSetUp(n.mcp())
+	peers, owner := n.inbox.Handler(), n.dashboard.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case forPeers(r.URL.Path) && n.listeners.public == nil:
 			peers.ServeHTTP(w, r)
+		case r.URL.Path == mcp.Path:
+			tools.ServeHTTP(w, r)
 		case forAgents(r.URL.Path) || forPeers(r.URL.Path):
 			agents.ServeHTTP(w, r)
 		default:

@@ -11,8 +11,6 @@ import (
 	"agentlink/node/api"
 	"agentlink/node/api/peer"
 	"agentlink/node/api/rest"
-	"agentlink/node/seal"
-	"agentlink/node/token"
 )
 
 // served is a server with the listener that it serves.
@@ -52,10 +50,7 @@ func (n *Node) servers(requests context.Context) ([]served, error) {
 
 func (n *Node) rest() http.Handler {
 	return rest.New(rest.Config{
-		DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Agents: n.policy, Policy: n.engine,
-		Coordination: n.coordination, Actions: n.actions, Approvals: n.approvals, Directory: n.directory,
-		Feed: n.store, Tokens: token.NewTokens(n.identity.Signer, n.settings.LocalURL()), Answers: n.store, Wake: n.store,
-		Ping: n.store.Ping, CursorKey: n.master.Key(seal.UseCursor), Host: n.settings.Host(), Log: n.log,
+		API: n.api, IDs: n.options.IDs, Agents: n.policy, Tokens: n.tokens, Ping: n.store.Ping,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"agentlink/actions/executor/reservation"
 	"agentlink/approvals"
 	"agentlink/coordination"
+	"agentlink/node/api/agent"
 	"agentlink/node/api/peer"
 	"agentlink/node/api/socket"
 	"agentlink/node/delivery"
@@ -31,6 +32,7 @@ func (n *Node) wire() error {
 	n.wireCoordination()
 	n.wireActions()
 	n.wireDelivery()
+	n.wireAgents()
 	n.wireSocket()
 	n.wireDashboard()
 	return nil
@@ -115,6 +117,16 @@ func (n *Node) wireDelivery() {
 	})
 	n.strangers = delivery.NewStrangers(delivery.StrangersConfig{
 		DB: n.store, Store: n.store, Directory: n.directory, Inbox: n.inbox, Jitter: rand.Float64, Log: n.log,
+	})
+}
+
+// wireAgents makes what agents may do, whichever door they come by.
+func (n *Node) wireAgents() {
+	n.tokens = token.NewTokens(n.identity.Signer, n.settings.LocalURL())
+	n.api = agent.New(agent.Config{
+		DB: n.store, Clock: n.options.Clock, Agents: n.policy, Policy: n.engine, Coordination: n.coordination, Actions: n.actions,
+		Approvals: n.approvals, Directory: n.directory, Feed: n.store, Tokens: n.tokens, Answers: n.store, Wake: n.store,
+		CursorKey: n.master.Key(seal.UseCursor), Host: n.settings.Host(), Log: n.log,
 	})
 }
 

@@ -24,6 +24,7 @@ const (
 	AgentCreated       Type = "agent.created"
 	AgentModeChanged   Type = "agent.mode_changed"
 	AgentStatusChanged Type = "agent.status_changed"
+	AgentToolsChanged  Type = "agent.tools_changed"
 	AgentKeyChanged    Type = "agent.key_changed"
 	GrantSet           Type = "grant.set"
 	GrantRemoved       Type = "grant.removed"

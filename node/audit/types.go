@@ -12,7 +12,7 @@ var Types = []Type{
 	ConnectionRequested, ConnectionLookedUp, ConnectionReceived, ConnectionAccepted, ConnectionActive, ConnectionRejected, ConnectionRevoked,
 	ConnectionKeyChanged, ConnectionSettings,
 	InvitationCreated, InvitationUsed,
-	AgentCreated, AgentModeChanged, AgentStatusChanged, AgentKeyChanged,
+	AgentCreated, AgentModeChanged, AgentStatusChanged, AgentToolsChanged, AgentKeyChanged,
 	GrantSet, GrantRemoved,
 	OwnerCreated, OwnerPasswordSet, OwnerAuthFailed, OwnerSessionOpened, OwnerSessionEnded, OwnerConfirmed, OwnerPasskeyAdded,
 	OwnerPasskeyRemoved, OwnerRecoveryCodesMade, OwnerRecoveryCodeUsed, OwnerLinkMade, OwnerLinkUsed,

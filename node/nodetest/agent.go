@@ -156,3 +156,8 @@ func port(tb testing.TB, address string) string {
 	}
 	return parsed.Port()
 }
+
+// NewAnswer makes an answer of a JSON text that came by another way.
+func NewAnswer(tb testing.TB, body []byte) Answer {
+	return Answer{tb: tb, Status: http.StatusOK, Body: body}
+}

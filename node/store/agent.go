@@ -8,7 +8,7 @@ import (
 
 var _ policy.Store = (*Store)(nil)
 
-const agentColumns = `id, owner_id, handle, name, mode, status, key_hash, key_generation, rules_rev, rules_stamp, created_at`
+const agentColumns = `id, owner_id, handle, name, mode, status, key_hash, key_generation, rules_rev, rules_stamp, tools, created_at`
 
 func agentPlace(a policy.Agent) seal.Place {
 	return seal.Place{Table: "agents", Column: "name", Row: a.ID, Owner: a.OwnerID}
@@ -20,9 +20,9 @@ func (s *Store) InsertAgent(tx node.Tx, a policy.Agent) (fresh bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	rows, err := s.exec(tx, `INSERT INTO agents (`+agentColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+	rows, err := s.exec(tx, `INSERT INTO agents (`+agentColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (handle) DO NOTHING`,
-		a.ID, a.OwnerID, a.Handle, name, a.Mode, a.Status, a.KeyHash, a.KeyGeneration, a.RulesRev, a.RulesStamp, micros(a.CreatedAt))
+		a.ID, a.OwnerID, a.Handle, name, a.Mode, a.Status, a.KeyHash, a.KeyGeneration, a.RulesRev, a.RulesStamp, policy.JoinTools(a.Tools), micros(a.CreatedAt))
 	return rows == 1, err
 }
 
@@ -42,6 +42,11 @@ func (s *Store) AgentByClient(tx node.Tx, client string) (policy.Agent, error) {
 		UNION ALL SELECT `+agentColumns+` FROM agents WHERE handle = $2`, client, client))
 }
 
+// AgentByKeyHash implements policy.Store.
+func (s *Store) AgentByKeyHash(tx node.Tx, keyHash string) (policy.Agent, error) {
+	return first(s.agents(tx, `SELECT `+agentColumns+` FROM agents WHERE key_hash = $1`, keyHash))
+}
+
 // Agents implements policy.Store.
 func (s *Store) Agents(tx node.Tx) ([]policy.Agent, error) {
 	return s.agents(tx, `SELECT `+agentColumns+` FROM agents ORDER BY handle`)
@@ -55,7 +60,7 @@ func (s *Store) RaiseRules(tx node.Tx, agentID, stamp string) (policy.Agent, err
 
 // SaveAgent implements policy.Store.
 func (s *Store) SaveAgent(tx node.Tx, a policy.Agent) error {
-	return changed(s.exec(tx, `UPDATE agents SET mode = $1, status = $2 WHERE id = $3`, a.Mode, a.Status, a.ID))
+	return changed(s.exec(tx, `UPDATE agents SET mode = $1, status = $2, tools = $3 WHERE id = $4`, a.Mode, a.Status, policy.JoinTools(a.Tools), a.ID))
 }
 
 // ReplaceAgentKey implements policy.Store.
@@ -69,12 +74,13 @@ func (s *Store) agents(tx node.Tx, query string, args ...any) ([]policy.Agent, e
 	err := s.each(tx, query, args, func(scan func(...any) error) error {
 		var a policy.Agent
 		var name []byte
+		var tools string
 		var created int64
-		err := scan(&a.ID, &a.OwnerID, &a.Handle, &name, &a.Mode, &a.Status, &a.KeyHash, &a.KeyGeneration, &a.RulesRev, &a.RulesStamp, &created)
+		err := scan(&a.ID, &a.OwnerID, &a.Handle, &name, &a.Mode, &a.Status, &a.KeyHash, &a.KeyGeneration, &a.RulesRev, &a.RulesStamp, &tools, &created)
 		if err != nil {
 			return err
 		}
-		a.CreatedAt = timeOf(created)
+		a.Tools, a.CreatedAt = policy.SplitTools(tools), timeOf(created)
 		plain, err := s.open(agentPlace(a), name)
 		a.Name = string(plain)
 		list = append(list, a)

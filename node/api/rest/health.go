@@ -28,7 +28,7 @@ func (h *handlers) ready(ctx context.Context, call api.Call) api.Answer {
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
 	if err := h.Ping(ctx); err != nil {
-		return h.door.Fail(call, &node.Error{Code: node.Unavailable, Message: "The store does not answer.", Err: err})
+		return h.API.Door.Fail(call, &node.Error{Code: node.Unavailable, Message: "The store does not answer.", Err: err})
 	}
 	return fine("ready")
 }

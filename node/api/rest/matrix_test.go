@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agentlink/node/api/agent"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
@@ -141,7 +143,7 @@ func TestMatrix(t *testing.T) {
 					t.Errorf("%s as %s: fiber answers %d, net/http %d", row, caller.name, a.status, waited.status)
 				}
 			}
-			if a.status >= 400 && w.behind.calls() > 0 && caller.name != "other" && strings.HasPrefix(path, prefix) {
+			if a.status >= 400 && w.behind.calls() > 0 && caller.name != "other" && strings.HasPrefix(path, agent.Prefix) {
 				t.Errorf("%s as %s: the services were asked: %v", row, caller.name, w.behind.called)
 			}
 		}
@@ -152,8 +154,8 @@ func TestMatrix(t *testing.T) {
 
 func (w *world) waits(row string) bool {
 	for _, r := range w.routes {
-		if r.method+" "+r.path == row {
-			return r.waits
+		if r.Method+" "+r.Path == row {
+			return r.Waits
 		}
 	}
 	return false
@@ -217,8 +219,8 @@ func TestForeignFilterIsMissing(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/capabilities", "/messages", "/tasks"} {
 		w := newWorld(t)
-		foreign := w.askAs(w.bearer(bobID), "GET", prefix+path+"?connection="+connectionID, "")
-		missing := w.askAs(w.bearer(bobID), "GET", prefix+path+"?connection="+nobodyID, "")
+		foreign := w.askAs(w.bearer(bobID), "GET", agent.Prefix+path+"?connection="+connectionID, "")
+		missing := w.askAs(w.bearer(bobID), "GET", agent.Prefix+path+"?connection="+nobodyID, "")
 		if foreign.status != http.StatusNotFound || foreign.body != missing.body {
 			t.Errorf("%s: %d %s, %d %s", path, foreign.status, foreign.body, missing.status, missing.body)
 		}

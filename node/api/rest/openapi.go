@@ -9,6 +9,7 @@ import (
 
 	"agentlink/node"
 	"agentlink/node/api"
+	"agentlink/node/api/agent"
 	"agentlink/node/api/problem"
 	"agentlink/node/api/schema"
 )
@@ -32,12 +33,12 @@ type object = map[string]any
 func (h *handlers) document(routes []route) []byte {
 	paths := object{}
 	for _, r := range routes {
-		item, ok := paths[r.path].(object)
+		item, ok := paths[r.Path].(object)
 		if !ok {
 			item = object{}
-			paths[r.path] = item
+			paths[r.Path] = item
 		}
-		item[strings.ToLower(r.method)] = h.operation(r)
+		item[strings.ToLower(r.Method)] = h.operation(r)
 	}
 	return node.MustCanonical(object{
 		"openapi": "3.1.0",
@@ -48,7 +49,7 @@ func (h *handlers) document(routes []route) []byte {
 		"paths":    paths,
 		"security": []any{object{"agent": []any{}}},
 		"components": object{
-			"schemas": h.schemas.Components(),
+			"schemas": h.API.Schemas.Components(),
 			"securitySchemes": object{
 				"agent": object{"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "From POST /oauth/token; good for 15 minutes."},
 				"key":   object{"type": "http", "scheme": "basic", "description": "Id or handle of the agent, and its key."},
@@ -58,20 +59,20 @@ func (h *handlers) document(routes []route) []byte {
 }
 
 func (h *handlers) operation(r route) object {
-	operation := object{"summary": r.summary, "operationId": operationID(r), "responses": h.responses(r)}
+	operation := object{"summary": r.Summary, "operationId": operationID(r), "responses": h.responses(r)}
 	if parameters := h.parameters(r); len(parameters) > 0 {
 		operation["parameters"] = parameters
 	}
 	switch {
-	case r.path == tokenPath:
-		operation["requestBody"] = object{"required": true, "content": object{formType: object{"schema": h.schemas.Ref(reflect.TypeFor[tokenRequest]())}}}
+	case r.Path == tokenPath:
+		operation["requestBody"] = object{"required": true, "content": object{formType: object{"schema": h.API.Schemas.Ref(reflect.TypeFor[tokenRequest]())}}}
 		operation["security"] = []any{object{}, object{"key": []any{}}}
 	case r.open:
 		operation["security"] = []any{}
 	}
-	if r.request != nil && schema.HasBody(r.request) {
-		content := jsonContent(h.schemas.Ref(r.request))
-		operation["requestBody"] = object{"required": h.schemas.Requires(r.request), "content": content}
+	if r.Request != nil && schema.HasBody(r.Request) {
+		content := jsonContent(h.API.Schemas.Ref(r.Request))
+		operation["requestBody"] = object{"required": h.API.Schemas.Requires(r.Request), "content": content}
 	}
 	return operation
 }
@@ -85,8 +86,8 @@ func jsonContent(of schema.Rule) object { return object{jsonType: object{"schema
 
 // operationID is made of method and path: getTasksUid.
 func operationID(r route) string {
-	id := strings.ToLower(r.method)
-	for _, part := range strings.FieldsFunc(strings.TrimPrefix(r.path, prefix), func(c rune) bool { return strings.ContainsRune("/{}.", c) }) {
+	id := strings.ToLower(r.Method)
+	for _, part := range strings.FieldsFunc(strings.TrimPrefix(r.Path, agent.Prefix), func(c rune) bool { return strings.ContainsRune("/{}.", c) }) {
 		id += strings.ToUpper(part[:1]) + part[1:]
 	}
 	return id
@@ -94,8 +95,8 @@ func operationID(r route) string {
 
 func (h *handlers) parameters(r route) []any {
 	var list []any
-	if r.request != nil {
-		for _, p := range h.schemas.Parameters(r.request) {
+	if r.Request != nil {
+		for _, p := range h.API.Schemas.Parameters(r.Request) {
 			entry := object{"name": p.Name, "in": p.In, "required": p.Required, "schema": p.Schema}
 			if p.Doc != "" {
 				entry["description"] = p.Doc
@@ -103,13 +104,13 @@ func (h *handlers) parameters(r route) []any {
 			list = append(list, entry)
 		}
 	}
-	if r.keyed {
+	if r.Keyed {
 		list = append(list, header("Idempotency-Key", api.MaxKey, "The same key and request give the same answer, for 24 hours."))
 	}
-	if slices.Contains(r.statuses, api.NotModified) {
+	if slices.Contains(r.Statuses, api.NotModified) {
 		list = append(list, header("If-None-Match", 0, "An ETag; the answer is 304 while the object is that one."))
 	}
-	if r.stream != nil {
+	if r.Stream != nil {
 		list = append(list, header("Last-Event-ID", 0, "Where a stream goes on."))
 	}
 	return list
@@ -129,14 +130,14 @@ var statusDocs = map[int]string{
 
 func (h *handlers) responses(r route) object {
 	responses := object{}
-	for _, status := range r.statuses {
+	for _, status := range r.Statuses {
 		responses[strconv.Itoa(status)] = h.success(r, status)
 	}
 	for _, code := range errorCodes(r) {
 		status := strconv.Itoa(problem.Status(code))
-		responses[status] = object{"description": string(code), "content": jsonContent(h.schemas.Ref(reflect.TypeFor[errorAnswer]()))}
+		responses[status] = object{"description": string(code), "content": jsonContent(h.API.Schemas.Ref(reflect.TypeFor[errorAnswer]()))}
 	}
-	if r.path == tokenPath {
+	if r.Path == tokenPath {
 		h.tokenResponses(responses)
 	}
 	return responses
@@ -145,7 +146,7 @@ func (h *handlers) responses(r route) object {
 // tokenResponses adds the errors of RFC 6749. A request that is refused before it
 // is read as one has the form of every other error.
 func (h *handlers) tokenResponses(responses object) {
-	refusal, other := h.schemas.Ref(reflect.TypeFor[tokenProblem]()), h.schemas.Ref(reflect.TypeFor[errorAnswer]())
+	refusal, other := h.API.Schemas.Ref(reflect.TypeFor[tokenProblem]()), h.API.Schemas.Ref(reflect.TypeFor[errorAnswer]())
 	for _, r := range []refused{invalidClient, tooManyFailures} {
 		responses[strconv.Itoa(r.status)] = object{"description": r.body.Error, "content": jsonContent(refusal)}
 	}
@@ -157,17 +158,17 @@ func (h *handlers) tokenResponses(responses object) {
 
 func (h *handlers) success(r route, status int) object {
 	response := object{"description": statusDocs[status]}
-	if slices.Contains(r.statuses, api.NotModified) {
+	if slices.Contains(r.Statuses, api.NotModified) {
 		response["headers"] = object{"ETag": object{"schema": object{"type": "string"}}}
 	}
 	if status == api.NotModified {
 		return response
 	}
 	content := object{jsonType: object{}}
-	if r.answer != nil {
-		content = jsonContent(h.schemas.Ref(r.answer))
+	if r.Answer != nil {
+		content = jsonContent(h.API.Schemas.Ref(r.Answer))
 	}
-	if r.stream != nil {
+	if r.Stream != nil {
 		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "id: a cursor; event: the type; data: an event."}}
 	}
 	response["content"] = content
@@ -176,7 +177,7 @@ func (h *handlers) success(r route, status int) object {
 
 // errorCodes are what a route can answer beside its own codes.
 func errorCodes(r route) []node.Code {
-	codes := append([]node.Code{node.BadRequest, node.TooLarge, node.Internal}, r.codes...)
+	codes := append([]node.Code{node.BadRequest, node.TooLarge, node.Internal}, r.Codes...)
 	if !r.open {
 		codes = append(codes, node.Unauthorized, node.Unavailable)
 	}
@@ -185,5 +186,7 @@ func errorCodes(r route) []node.Code {
 
 // openapi is the route of the document itself.
 func openapi() route {
-	return route{method: http.MethodGet, path: "/openapi.json", summary: "This document.", open: true, statuses: []int{api.OK}}
+	return route{open: true, Operation: agent.Operation{
+		Method: http.MethodGet, Path: "/openapi.json", Summary: "This document.", Statuses: []int{api.OK},
+	}}
 }

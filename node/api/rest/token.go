@@ -79,14 +79,14 @@ func (h *handlers) token(ctx context.Context, call api.Call) api.Answer {
 	if bad != nil {
 		return bad.answer()
 	}
-	source, now := given.client+"\n"+call.Remote, h.Clock.Now()
+	source, now := given.client+"\n"+call.Remote, h.API.Clock.Now()
 	if pause := h.failures.Blocked(source, now); pause > 0 {
 		answer := tooManyFailures.answer()
 		answer.Header["Retry-After"] = seconds(pause)
 		return answer
 	}
 	var agent policy.Agent
-	err := h.DB.View(ctx, func(tx node.Tx) (err error) {
+	err := h.API.DB.View(ctx, func(tx node.Tx) (err error) {
 		agent, err = h.Agents.Authenticate(tx, given.client, given.key)
 		return err
 	})
@@ -95,7 +95,7 @@ func (h *handlers) token(ctx context.Context, call api.Call) api.Answer {
 		return invalidClient.answer()
 	}
 	if err != nil {
-		return h.door.Fail(call, err)
+		return h.API.Door.Fail(call, err)
 	}
 	return h.issue(call, agent, now)
 }
@@ -103,11 +103,11 @@ func (h *handlers) token(ctx context.Context, call api.Call) api.Answer {
 func (h *handlers) issue(call api.Call, agent policy.Agent, now time.Time) api.Answer {
 	compact, expiresIn, err := h.Tokens.Issue(agent.ID, agent.KeyGeneration, now)
 	if err != nil {
-		return h.door.Fail(call, err)
+		return h.API.Door.Fail(call, err)
 	}
 	body, err := json.Marshal(tokenAnswer{AccessToken: compact, TokenType: "Bearer", ExpiresIn: int(expiresIn.Seconds())})
 	if err != nil {
-		return h.door.Fail(call, err)
+		return h.API.Door.Fail(call, err)
 	}
 	return api.Answer{Status: api.OK, Body: body, Header: map[string]string{"Pragma": "no-cache"}}
 }

@@ -179,7 +179,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range api.MaxWaiting {
-		free, err := w.parts.door.Wait(adaID)
+		free, err := w.parts.API.Door.Wait(adaID)
 		if err != nil {
 			t.Fatal(i, err)
 		}

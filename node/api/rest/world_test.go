@@ -21,6 +21,7 @@ import (
 	"agentlink/coordination/wire"
 	"agentlink/node"
 	"agentlink/node/api"
+	"agentlink/node/api/agent"
 	"agentlink/node/audit"
 	"agentlink/node/token"
 	"agentlink/policy"
@@ -63,11 +64,14 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, clock: node.NewFakeClock(begin), tokens: token.NewTokens(token.NewSigner(key), "http://localhost:7410"), logged: &logs{}}
 	w.db = &memory{clock: w.clock, kept: map[string]kept{}, wakes: map[chan struct{}]bool{}}
 	w.behind = newBehind(w.clock)
-	w.parts = newHandlers(Config{
-		DB: w.db, Clock: w.clock, IDs: node.RandomIDs{}, Agents: w.behind, Policy: w.behind, Coordination: w.behind, Actions: w.behind,
+	operations := agent.New(agent.Config{
+		DB: w.db, Clock: w.clock, Agents: w.behind, Policy: w.behind, Coordination: w.behind, Actions: w.behind,
 		Approvals: w.behind, Directory: w.behind, Feed: w.behind, Tokens: w.tokens, Answers: w.db, Wake: w.db,
-		Ping: func(context.Context) error { return w.behind.fail["ping"] }, CursorKey: make([]byte, 32), Host: "home.example",
-		Log: slog.New(slog.NewTextHandler(w.logged, nil)),
+		CursorKey: make([]byte, 32), Host: "home.example", Log: slog.New(slog.NewTextHandler(w.logged, nil)),
+	})
+	w.parts = newHandlers(Config{
+		API: operations, IDs: node.RandomIDs{}, Agents: w.behind, Tokens: w.tokens,
+		Ping: func(context.Context) error { return w.behind.fail["ping"] },
 	})
 	w.routes = w.parts.served()
 	w.handler = w.parts.mount(w.routes)

@@ -48,6 +48,9 @@ func NewSet(rules map[string]Rule) *Set {
 	}
 }
 
+// Name adds a named rule.
+func (s *Set) Name(name string, rule Rule) { s.rules[name] = rule }
+
 // Describe fixes the schema of a type that is no struct of ours.
 func (s *Set) Describe(value any, rule Rule) { s.types[reflect.TypeOf(value)] = rule }
 

@@ -42,7 +42,8 @@ func Policy(t *testing.T, open func(t *testing.T) *store.Store) {
 func anAgent(id string) policy.Agent {
 	return policy.Agent{
 		ID: id, OwnerID: "owner", Handle: "handle-" + id, Name: "Name of " + id, Mode: policy.Assisted, Status: policy.Active,
-		KeyHash: "hash of " + id, KeyGeneration: 1, RulesRev: 1, RulesStamp: "stamp 1", CreatedAt: start,
+		KeyHash: "hash of " + id, KeyGeneration: 1, RulesRev: 1, RulesStamp: "stamp 1",
+		Tools: []policy.ToolGroup{policy.ToolsRead, policy.ToolsTalk}, CreatedAt: start,
 	}
 }
 
@@ -81,7 +82,8 @@ func agents(t *testing.T, s *store.Store) {
 		byHandle, err2 := s.AgentByHandle(tx, "handle-a1")
 		client1, err3 := s.AgentByClient(tx, "a1")
 		client2, err4 := s.AgentByClient(tx, "handle-a1")
-		for _, got := range []policy.Agent{byID, byHandle, client1, client2} {
+		byKey, err6 := s.AgentByKeyHash(tx, "hash of a1")
+		for _, got := range []policy.Agent{byID, byHandle, client1, client2, byKey} {
 			if diff := cmp.Diff(one, got); diff != "" {
 				t.Errorf("the agent (-want +got):\n%s", diff)
 			}
@@ -90,13 +92,14 @@ func agents(t *testing.T, s *store.Store) {
 		if diff := cmp.Diff([]policy.Agent{one, two}, all); diff != "" {
 			t.Errorf("all agents (-want +got):\n%s", diff)
 		}
-		return errors.Join(err1, err2, err3, err4, err5)
+		return errors.Join(err1, err2, err3, err4, err5, err6)
 	})
 	inTx(t, s, func(tx node.Tx) error {
 		_, err1 := s.AgentByID(tx, "handle-a1")
 		_, err2 := s.AgentByHandle(tx, "a1")
 		_, err3 := s.AgentByClient(tx, "a3")
-		for _, err := range []error{err1, err2, err3} {
+		_, err4 := s.AgentByKeyHash(tx, "hash of a3")
+		for _, err := range []error{err1, err2, err3, err4} {
 			wantCode(t, err, node.NotFound)
 		}
 		return nil
@@ -125,7 +128,7 @@ func changedAgents(t *testing.T, s *store.Store) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("raised (-want +got):\n%s", diff)
 		}
-		want.Mode, want.Status = policy.Manual, policy.Disabled
+		want.Mode, want.Status, want.Tools = policy.Manual, policy.Disabled, []policy.ToolGroup{}
 		return errors.Join(err, s.SaveAgent(tx, want))
 	})
 	inTx(t, s, func(tx node.Tx) error {

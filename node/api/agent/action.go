@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"context"
@@ -58,7 +58,7 @@ type runRequest struct {
 	RunID string `json:"-" path:"runId" is:"id"`
 }
 
-func (h *handlers) run(tx node.Tx, by api.Caller, request runRequest) (run, error) {
+func (h *API) run(tx node.Tx, by api.Caller, request runRequest) (run, error) {
 	r, err := h.Actions.Find(tx, by.Agent.ID, request.RunID)
 	return viewRun(r), err
 }
@@ -80,7 +80,7 @@ func (startRequest) SchemaRules() (schema.Rule, string) {
 	}, "must have action and parameters, or approvalId, or all three"
 }
 
-func (h *handlers) start(ctx context.Context, by api.Caller, key string, request startRequest) (api.Reply[run], error) {
+func (h *API) start(ctx context.Context, by api.Caller, key string, request startRequest) (api.Reply[run], error) {
 	r, err := h.Actions.Run(ctx, by.Actor, actions.Start{
 		Action: request.Action, Parameters: request.Parameters, ApprovalID: request.ApprovalID, Key: key,
 	})

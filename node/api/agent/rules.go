@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"agentlink/actions"
@@ -36,7 +36,6 @@ func newSchemas() *schema.Set {
 		"cursor":  {"minLength": 1, "maxLength": 512},
 		"wait":    {"minimum": 0, "maximum": int(api.MaxWait.Seconds())},
 		"sent":    {"enum": words([]string{coordination.StatusQueued, coordination.StatusPendingApproval, coordination.StatusPendingOwner})},
-		"grant":   {"const": grantType},
 		"author":  {"enum": words([]string{string(node.ActorAgent), string(node.ActorOwner)})},
 	})
 	set.Describe(api.Time{}, schema.Rule{"type": "string", "format": "date-time"})

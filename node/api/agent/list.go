@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"agentlink/coordination"
@@ -26,14 +26,14 @@ func (p paging) limit() int {
 
 // page opens the cursor of a list, and asks for one entry more than is shown:
 // where it comes there is another page. Code: bad_request.
-func (h *handlers) page(p paging, bound api.Binding) (coordination.Page, error) {
+func (h *API) page(p paging, bound api.Binding) (coordination.Page, error) {
 	place, err := h.cursors.OpenPlace(bound, p.Cursor)
 	return coordination.Page{Limit: p.limit() + 1, BeforeAt: place.At, BeforeID: place.ID}, err
 }
 
 // turn cuts a list to the page, and gives the cursor of the next one; "" where
 // there is none. place tells where an entry stands in the list.
-func turn[T any](h *handlers, p paging, bound api.Binding, list []T, place func(T) api.Place) (shown []T, next string) {
+func turn[T any](h *API, p paging, bound api.Binding, list []T, place func(T) api.Place) (shown []T, next string) {
 	if len(list) <= p.limit() {
 		return list, ""
 	}

@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"encoding/json"
@@ -46,7 +46,7 @@ type approvalRequest struct {
 	ID string `json:"-" path:"id" is:"id"`
 }
 
-func (h *handlers) approval(tx node.Tx, by api.Caller, request approvalRequest) (approval, error) {
+func (h *API) approval(tx node.Tx, by api.Caller, request approvalRequest) (approval, error) {
 	a, err := h.Approvals.Approval(tx, by.Agent.ID, request.ID)
 	return viewApproval(a), err
 }
@@ -59,7 +59,7 @@ type askRequest struct {
 	OnApproval approvals.OnApproval `json:"onApproval,omitempty" is:"start" doc:"wait: the agent runs it; run: the node runs the stored request at once."`
 }
 
-func (h *handlers) ask(tx node.Tx, by api.Caller, request askRequest) (api.Reply[approval], error) {
+func (h *API) ask(tx node.Tx, by api.Caller, request askRequest) (api.Reply[approval], error) {
 	start := request.OnApproval
 	if start == "" {
 		start = approvals.Wait

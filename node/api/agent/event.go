@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"github.com/go-json-experiment/json"
@@ -42,7 +42,7 @@ type eventsRequest struct {
 
 func eventBinding(by api.Caller) api.Binding { return api.Binding{Caller: by.Agent.ID, List: "events"} }
 
-func (h *handlers) events(tx node.Tx, by api.Caller, request eventsRequest) (eventList, error) {
+func (h *API) events(tx node.Tx, by api.Caller, request eventsRequest) (eventList, error) {
 	after, err := h.cursors.OpenPosition(eventBinding(by), "after", request.After)
 	if err != nil {
 		return eventList{}, err
@@ -56,7 +56,7 @@ func (h *handlers) events(tx node.Tx, by api.Caller, request eventsRequest) (eve
 
 func anyEvent(list eventList) bool { return len(list.Items) > 0 }
 
-func (h *handlers) eventsAfter(tx node.Tx, by api.Caller, after int64, limit int) (items []event, next int64, err error) {
+func (h *API) eventsAfter(tx node.Tx, by api.Caller, after int64, limit int) (items []event, next int64, err error) {
 	rows, err := h.Feed.AuditRows(tx, audit.Filter{After: after, AgentID: by.Agent.ID, Types: audit.Feed, Limit: limit})
 	if err != nil {
 		return nil, 0, err
@@ -72,7 +72,7 @@ func (h *handlers) eventsAfter(tx node.Tx, by api.Caller, after int64, limit int
 	return items, next, nil
 }
 
-func (h *handlers) viewEvent(by api.Caller, row audit.Row) (event, error) {
+func (h *API) viewEvent(by api.Caller, row audit.Row) (event, error) {
 	var data map[string]any
 	if err := json.Unmarshal(row.Data, &data); err != nil {
 		return event{}, node.Wrap(err, "read an audit row")
@@ -95,7 +95,7 @@ type streamRequest struct {
 }
 
 // eventSource is the same feed as a stream.
-func (h *handlers) eventSource() api.Source[streamRequest] {
+func (h *API) eventSource() api.Source[streamRequest] {
 	return api.Source[streamRequest]{
 		Start: func(by api.Caller, request streamRequest, last string) (int64, error) {
 			if last != "" {

@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ type tasksRequest struct {
 	Status     coordination.Status `json:"-" query:"status" doc:"Only tasks in this status."`
 }
 
-func (h *handlers) tasks(tx node.Tx, by api.Caller, request tasksRequest) (taskList, error) {
+func (h *API) tasks(tx node.Tx, by api.Caller, request tasksRequest) (taskList, error) {
 	bound := api.Binding{Caller: by.Agent.ID, List: "tasks", Filter: []string{request.Connection, string(request.Status)}}
 	page, err := h.page(request.paging, bound)
 	if err != nil {
@@ -41,7 +41,7 @@ type taskRequest struct {
 	UID string `json:"-" path:"uid" is:"id"`
 }
 
-func (h *handlers) task(tx node.Tx, by api.Caller, request taskRequest) (task, error) {
+func (h *API) task(tx node.Tx, by api.Caller, request taskRequest) (task, error) {
 	t, err := h.Coordination.Task(tx, by.Agent.ID, request.UID)
 	if err != nil {
 		return task{}, err
@@ -58,7 +58,7 @@ type startTaskRequest struct {
 	ExpiresInHours int             `json:"expiresInHours,omitempty" is:"hours"`
 }
 
-func (h *handlers) startTask(tx node.Tx, by api.Caller, request startTaskRequest) (api.Reply[sent], error) {
+func (h *API) startTask(tx node.Tx, by api.Caller, request startTaskRequest) (api.Reply[sent], error) {
 	result, err := h.Coordination.StartTask(tx, by.Actor, coordination.StartTask{
 		ConnectionID: request.ConnectionID, Type: request.Type, Title: request.Title,
 		Proposal: request.Proposal, ExpiresInHours: request.ExpiresInHours,
@@ -73,7 +73,7 @@ type proposeRequest struct {
 	BasedOnVersion int             `json:"basedOnVersion,omitempty" is:"version" doc:"Refused where this is not the latest version."`
 }
 
-func (h *handlers) propose(tx node.Tx, by api.Caller, request proposeRequest) (api.Reply[sent], error) {
+func (h *API) propose(tx node.Tx, by api.Caller, request proposeRequest) (api.Reply[sent], error) {
 	result, err := h.Coordination.Propose(tx, by.Actor, request.UID, request.Fields, request.BasedOnVersion)
 	return reply(result, err, sent{MessageID: result.ID})
 }
@@ -87,7 +87,7 @@ type respondRequest struct {
 	Reason   string `json:"reason,omitempty" is:"reason"`
 }
 
-func (h *handlers) respond(tx node.Tx, by api.Caller, request respondRequest) (api.Reply[sent], error) {
+func (h *API) respond(tx node.Tx, by api.Caller, request respondRequest) (api.Reply[sent], error) {
 	result, err := h.Coordination.Respond(tx, by.Actor, request.UID, coordination.Answer{
 		Version: request.Version, Digest: request.Digest, Decision: request.Decision, Reason: request.Reason,
 	})
@@ -100,7 +100,7 @@ type cancelRequest struct {
 	Reason string `json:"reason,omitempty" is:"reason"`
 }
 
-func (h *handlers) cancel(tx node.Tx, by api.Caller, request cancelRequest) (api.Reply[sent], error) {
+func (h *API) cancel(tx node.Tx, by api.Caller, request cancelRequest) (api.Reply[sent], error) {
 	result, err := h.Coordination.CancelTask(tx, by.Actor, request.UID, request.Reason)
 	return reply(result, err, sent{MessageID: result.ID})
 }

@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"agentlink/coordination"
@@ -49,7 +49,7 @@ type messagesRequest struct {
 	Connection string `json:"-" query:"connection" is:"id" doc:"Only messages with this contact."`
 }
 
-func (h *handlers) messages(tx node.Tx, by api.Caller, request messagesRequest) (messageList, error) {
+func (h *API) messages(tx node.Tx, by api.Caller, request messagesRequest) (messageList, error) {
 	bound := api.Binding{Caller: by.Agent.ID, List: "messages", Filter: request.Connection}
 	page, err := h.page(request.paging, bound)
 	if err != nil {
@@ -76,7 +76,7 @@ func (h *handlers) messages(tx node.Tx, by api.Caller, request messagesRequest) 
 
 // ownConnection answers a filter that names no contact of the agent's the way a
 // GET of it is answered. Code: not_found.
-func (h *handlers) ownConnection(tx node.Tx, by api.Caller, id string) error {
+func (h *API) ownConnection(tx node.Tx, by api.Caller, id string) error {
 	if id == "" {
 		return nil
 	}
@@ -90,7 +90,7 @@ type sendMessageRequest struct {
 	Text         string `json:"text" is:"text"`
 }
 
-func (h *handlers) sendMessage(tx node.Tx, by api.Caller, request sendMessageRequest) (api.Reply[sent], error) {
+func (h *API) sendMessage(tx node.Tx, by api.Caller, request sendMessageRequest) (api.Reply[sent], error) {
 	result, err := h.Coordination.SendMessage(tx, by.Actor, request.ConnectionID, request.Text)
 	return reply(result, err, sent{MessageID: result.ID})
 }

@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func viewConnection(c coordination.Connection) connection {
 
 type connectionsRequest struct{ paging }
 
-func (h *handlers) connections(tx node.Tx, by api.Caller, request connectionsRequest) (connectionList, error) {
+func (h *API) connections(tx node.Tx, by api.Caller, request connectionsRequest) (connectionList, error) {
 	bound := api.Binding{Caller: by.Agent.ID, List: "connections"}
 	page, err := h.page(request.paging, bound)
 	if err != nil {
@@ -91,7 +91,7 @@ type connectionRequest struct {
 	ID string `json:"-" path:"id" is:"id"`
 }
 
-func (h *handlers) connection(tx node.Tx, by api.Caller, request connectionRequest) (connection, error) {
+func (h *API) connection(tx node.Tx, by api.Caller, request connectionRequest) (connection, error) {
 	c, err := h.Coordination.Connection(tx, by.Agent.ID, request.ID)
 	return viewConnection(c), err
 }
@@ -110,13 +110,13 @@ func (connectRequest) SchemaRules() (schema.Rule, string) {
 	}}, "must have either address or invitation"
 }
 
-func (h *handlers) prepareConnect(ctx context.Context, by api.Caller, request connectRequest) (coordination.Prepared, error) {
+func (h *API) prepareConnect(ctx context.Context, by api.Caller, request connectRequest) (coordination.Prepared, error) {
 	return h.Coordination.PrepareConnect(ctx, h.Directory, by.Actor, coordination.ConnectRequest{
 		Address: request.Address, Invitation: request.Invitation, Note: request.Note,
 	})
 }
 
-func (h *handlers) connect(tx node.Tx, by api.Caller, _ connectRequest, prepared coordination.Prepared) (api.Reply[sent], error) {
+func (h *API) connect(tx node.Tx, by api.Caller, _ connectRequest, prepared coordination.Prepared) (api.Reply[sent], error) {
 	if prepared.Refusal != nil {
 		return api.Reply[sent]{Refusal: prepared.Refusal}, nil
 	}

@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package rest
+package agent
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ type me struct {
 	Status  policy.Status `json:"status"`
 }
 
-func (h *handlers) me(_ node.Tx, by api.Caller, _ meRequest) (me, error) {
+func (h *API) me(_ node.Tx, by api.Caller, _ meRequest) (me, error) {
 	agent := by.Agent
 	address := node.Address{Handle: agent.Handle, Host: h.Host}
 	return me{ID: agent.ID, Handle: agent.Handle, Address: address.String(), Mode: agent.Mode, Status: agent.Status}, nil
@@ -46,7 +46,7 @@ type capability struct {
 	Otherwise   policy.Outcome      `json:"otherwise,omitempty"`
 }
 
-func (h *handlers) capabilities(tx node.Tx, by api.Caller, request capabilitiesRequest) (capabilities, error) {
+func (h *API) capabilities(tx node.Tx, by api.Caller, request capabilitiesRequest) (capabilities, error) {
 	asked, view := policy.Request{AgentID: by.Agent.ID}, capabilities{}
 	if request.Connection != "" {
 		connection, err := h.Coordination.Connection(tx, by.Agent.ID, request.Connection)
@@ -76,7 +76,7 @@ func (h *handlers) capabilities(tx node.Tx, by api.Caller, request capabilitiesR
 
 // capabilityNames are the built-in capabilities, and those of the owner's own
 // naming that a grant mentions.
-func (h *handlers) capabilityNames(tx node.Tx, agentID, contact string) ([]string, error) {
+func (h *API) capabilityNames(tx node.Tx, agentID, contact string) ([]string, error) {
 	grants, err := h.Agents.Grants(tx, agentID, nil)
 	if err != nil {
 		return nil, err

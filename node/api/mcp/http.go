@@ -1,0 +1,222 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"agentlink/node"
+	"agentlink/node/api"
+	"agentlink/node/api/agent"
+	"agentlink/node/token"
+	"agentlink/policy"
+)
+
+// Config is what the server at /mcp needs.
+type Config struct {
+	API  *agent.API
+	IDs  node.IDs
+	Keys Keys // policy.Service
+	// Clients opens the tokens that clients got with OAuth; nil where there are none.
+	Clients Clients
+	// Metadata is the address of the metadata that tells a client, under the host
+	// that it asked, how to get a token; nil where it cannot.
+	Metadata func(host string) string
+	// Dashboard is where the owner decides.
+	Dashboard string
+	Version   string
+	// Log is slog.Default where nil.
+	Log *slog.Logger
+}
+
+// Keys knows agents by their keys.
+type Keys interface {
+	AuthenticateKey(tx node.Tx, key string) (policy.Agent, error)
+}
+
+// Clients knows agents by the tokens of clients that the owner has approved.
+type Clients interface {
+	// Mine says whether a text looks like such a token.
+	Mine(token string) bool
+	// Agent gives the agent that the token acts as, and when the token ends. Code:
+	// unauthorized.
+	Agent(tx node.Tx, token string) (agentID string, expires time.Time, err error)
+}
+
+// SessionTimeout ends sessions of which nothing was heard.
+const SessionTimeout = 10 * time.Minute
+
+// stateless is the first version of the protocol without sessions.
+const stateless = "2026-07-28"
+
+// versionHeader names the version of a request.
+const versionHeader = "MCP-Protocol-Version"
+
+// New makes the server at /mcp: one address for clients of every version of the
+// protocol, with a token of POST /oauth/token, with one that a client got with
+// OAuth, or with the agent's key itself.
+func New(config Config) http.Handler {
+	if config.Log == nil {
+		config.Log = slog.Default()
+	}
+	d := &door{Config: config, failures: &api.Failures{Most: maxFailures, Window: time.Minute}}
+	server := NewServer(Offer{
+		Operations: config.API.Operations, Schemas: config.API.Schemas, Backend: d.answer,
+		Groups: d.groups, Calls: d.calls, Dashboard: config.Dashboard, Version: config.Version, Log: config.Log,
+	})
+	return d.serve(server)
+}
+
+// serve puts both kinds of handler on one server, and the bearer's check before
+// them. The check of the host against rebinding is the SDK's.
+func (d *door) serve(server *sdk.Server) http.Handler {
+	options := sdk.StreamableHTTPOptions{
+		SessionTimeout: SessionTimeout, PropagateRequestCancellation: true, MaxRequestBodyBytes: node.MaxJSONBytes, Logger: d.Log,
+	}
+	same := func(*http.Request) *sdk.Server { return server }
+	withSessions := sdk.NewStreamableHTTPHandler(same, &options)
+	options.Stateless = true
+	without := sdk.NewStreamableHTTPHandler(same, &options)
+	both := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(versionHeader) >= stateless {
+			without.ServeHTTP(w, r)
+			return
+		}
+		withSessions.ServeHTTP(w, r)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		hold(w)
+		checked := auth.RequireBearerToken(d.verify, &auth.RequireBearerTokenOptions{
+			ResourceMetadataURL: d.metadata(r.Host), AllowMissingExpiration: true,
+		})
+		checked(both).ServeHTTP(w, r)
+	})
+}
+
+// hold lets streams outlive the server's time-outs; each ends with its session
+// or its client.
+func hold(w http.ResponseWriter) {
+	control := http.NewResponseController(w)
+	// A writer without deadlines, as in tests, has none to lift.
+	_ = control.SetReadDeadline(time.Time{})
+	_ = control.SetWriteDeadline(time.Time{})
+}
+
+func (d *door) metadata(host string) string {
+	if d.Metadata == nil {
+		return ""
+	}
+	return d.Metadata(host)
+}
+
+// mine says whether a bearer is a token of a client's.
+func (d *door) mine(bearer string) bool { return d.Clients != nil && d.Clients.Mine(bearer) }
+
+// maxFailures is how often an address may present a wrong token in a minute.
+const maxFailures = 20
+
+// door is the server at /mcp.
+type door struct {
+	Config
+	failures *api.Failures
+}
+
+// claimsName is where the verified caller travels with a request.
+const claimsName = "claims"
+
+var errBearer = fmt.Errorf("%w: ask for another one", auth.ErrInvalidToken)
+
+// verify finds the agent that a bearer acts as. What the agent may still do is
+// read again by each operation.
+func (d *door) verify(ctx context.Context, bearer string, r *http.Request) (*auth.TokenInfo, error) {
+	source, now := remoteIP(r.RemoteAddr), d.API.Clock.Now()
+	if d.failures.Blocked(source, now) > 0 {
+		return nil, errBearer
+	}
+	claims, err := d.claims(ctx, bearer, now)
+	if node.CodeOf(err) == node.Unauthorized && err != nil {
+		d.failures.Add(source, now)
+		return nil, errBearer
+	}
+	if err != nil {
+		d.Log.Error("a bearer could not be checked", "cause", err.Error())
+		return nil, errors.New("the node cannot check tokens right now; try again in a moment")
+	}
+	return &auth.TokenInfo{UserID: claims.Sub, Extra: map[string]any{claimsName: claims}}, nil
+}
+
+func (d *door) claims(ctx context.Context, bearer string, now time.Time) (claims token.AccessClaims, err error) {
+	if !policy.IsKey(bearer) && !d.mine(bearer) {
+		return d.API.Tokens.Check(bearer, now)
+	}
+	err = d.API.DB.View(ctx, func(tx node.Tx) error {
+		found, expires, err := d.bearer(tx, bearer)
+		claims = token.AccessClaims{Sub: found.ID, Gen: found.KeyGeneration, Exp: expires.Unix()}
+		return err
+	})
+	return claims, err
+}
+
+// bearer finds the agent of a key or of a client's token. A key is good for the
+// request that it came with.
+func (d *door) bearer(tx node.Tx, bearer string) (found policy.Agent, expires time.Time, err error) {
+	if policy.IsKey(bearer) {
+		found, err = d.Keys.AuthenticateKey(tx, bearer)
+		return found, tx.Now().Add(token.AccessLife), err
+	}
+	agentID, expires, err := d.Clients.Agent(tx, bearer)
+	if err != nil {
+		return policy.Agent{}, time.Time{}, err
+	}
+	found, err = d.API.Agents.Agent(tx, agentID)
+	return found, expires, err
+}
+
+func remoteIP(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}
+
+// claimsOf is the verified caller of a request. It panics where there is none:
+// the bearer's check stands before everything.
+func claimsOf(request sdk.Request) token.AccessClaims {
+	return request.GetExtra().TokenInfo.Extra[claimsName].(token.AccessClaims)
+}
+
+// calls implements Offer.Calls.
+func (d *door) calls(request sdk.Request, call *api.Call) {
+	claims := claimsOf(request)
+	call.Claims, call.RequestID = &claims, d.IDs.New()
+}
+
+// groups implements Offer.Groups.
+func (d *door) groups(ctx context.Context, request sdk.Request) (groups []policy.ToolGroup, err error) {
+	err = d.API.DB.View(ctx, func(tx node.Tx) error {
+		found, err := d.API.Agents.Agent(tx, claimsOf(request).Sub)
+		groups = found.Tools
+		return err
+	})
+	return groups, err
+}
+
+// answer implements Backend with the operations themselves.
+func (d *door) answer(ctx context.Context, route string, call api.Call) api.Answer {
+	for _, operation := range d.API.Operations {
+		if operation.Route() == route {
+			return operation.Op(ctx, call)
+		}
+	}
+	return d.API.Door.Fail(call, api.ErrNoRoute())
+}
