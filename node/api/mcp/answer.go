@@ -24,11 +24,11 @@ func (m *made) answer(ctx context.Context, call api.Call) api.Answer {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), api.OpTimeout)
 		defer cancel()
 	}
-	answer := m.offer.Backend(ctx, m.route, call)
+	answer := m.operation.Op(ctx, call)
 	if answer.Status == api.NotModified {
 		call.Header.IfNoneMatch = ""
 		call.Query.Del("wait")
-		answer = m.offer.Backend(ctx, m.route, call)
+		answer = m.operation.Op(ctx, call)
 	}
 	return answer
 }
@@ -49,15 +49,15 @@ func (m *made) result(answer api.Answer) *sdk.CallToolResult {
 	}
 	result := &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: fenced(body)}}}
 	if held(answer) {
-		result.Content = append(result.Content, &sdk.TextContent{Text: m.offer.heldText()})
+		result.Content = append(result.Content, &sdk.TextContent{Text: m.door.heldText()})
 	}
 	return result
 }
 
-func (o Offer) heldText() string {
+func (d *door) heldText() string {
 	text := "Held: it waits for the owner's decision. Do not send it again."
-	if o.Dashboard != "" {
-		text += " The owner decides at " + o.Dashboard + "/approvals."
+	if d.Dashboard != "" {
+		text += " The owner decides at " + d.Dashboard + "/approvals."
 	}
 	return text
 }

@@ -15,9 +15,9 @@ const attentionTime = 30 * time.Second
 // where a held thing waits. What the person answers there decides nothing, and
 // the call does not wait for it. Clients of the newest protocol take no requests
 // of a server; the text of the answer has to do for them.
-func (o Offer) callAttention(ctx context.Context, request *sdk.CallToolRequest) {
+func (d *door) callAttention(ctx context.Context, request *sdk.CallToolRequest) {
 	session := request.Session
-	if o.Dashboard == "" || session == nil || session.InitializeParams() == nil || session.InitializeParams().Capabilities == nil {
+	if d.Dashboard == "" || session == nil || session.InitializeParams() == nil || session.InitializeParams().Capabilities == nil {
 		return
 	}
 	can := session.InitializeParams().Capabilities.Elicitation
@@ -28,11 +28,11 @@ func (o Offer) callAttention(ctx context.Context, request *sdk.CallToolRequest) 
 	go func() {
 		defer cancel()
 		_, err := session.Elicit(ctx, &sdk.ElicitParams{
-			Mode: "url", URL: o.Dashboard + "/approvals", ElicitationID: rand.Text(),
+			Mode: "url", URL: d.Dashboard + "/approvals", ElicitationID: rand.Text(),
 			Message: "Something waits for you in the dashboard. It is decided there and nowhere else.",
 		})
 		if err != nil {
-			o.Log.Debug("a client did not show that something waits", "cause", err.Error())
+			d.Log.Debug("a client did not show that something waits", "cause", err.Error())
 		}
 	}()
 }

@@ -67,11 +67,7 @@ func New(config Config) http.Handler {
 		config.Log = slog.Default()
 	}
 	d := &door{Config: config, failures: &api.Failures{Most: maxFailures, Window: time.Minute}}
-	server := NewServer(Offer{
-		Operations: config.API.Operations, Schemas: config.API.Schemas, Backend: d.answer,
-		Groups: d.groups, Calls: d.calls, Dashboard: config.Dashboard, Version: config.Version, Log: config.Log,
-	})
-	return d.serve(server)
+	return d.serve(d.newServer())
 }
 
 // serve puts both kinds of handler on one server, and the bearer's check before
@@ -193,30 +189,4 @@ func remoteIP(address string) string {
 // the bearer's check stands before everything.
 func claimsOf(request sdk.Request) token.AccessClaims {
 	return request.GetExtra().TokenInfo.Extra[claimsName].(token.AccessClaims)
-}
-
-// calls implements Offer.Calls.
-func (d *door) calls(request sdk.Request, call *api.Call) {
-	claims := claimsOf(request)
-	call.Claims, call.RequestID = &claims, d.IDs.New()
-}
-
-// groups implements Offer.Groups.
-func (d *door) groups(ctx context.Context, request sdk.Request) (groups []policy.ToolGroup, err error) {
-	err = d.API.DB.View(ctx, func(tx node.Tx) error {
-		found, err := d.API.Agents.Agent(tx, claimsOf(request).Sub)
-		groups = found.Tools
-		return err
-	})
-	return groups, err
-}
-
-// answer implements Backend with the operations themselves.
-func (d *door) answer(ctx context.Context, route string, call api.Call) api.Answer {
-	for _, operation := range d.API.Operations {
-		if operation.Route() == route {
-			return operation.Op(ctx, call)
-		}
-	}
-	return d.API.Door.Fail(call, api.ErrNoRoute())
 }

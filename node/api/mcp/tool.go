@@ -15,16 +15,16 @@ import (
 // made is a tool on top of its operation.
 type made struct {
 	tool
-	offer     Offer
+	door      *door
 	operation agent.Operation
 	described *sdk.Tool
 	inputs    inputs
 }
 
-// makeTools puts the table of tools on top of the offered operations.
-func makeTools(offer Offer) []*made {
-	byRoute := make(map[string]agent.Operation, len(offer.Operations))
-	for _, operation := range offer.Operations {
+// tools puts the table of tools on top of the operations.
+func (d *door) tools() []*made {
+	byRoute := make(map[string]agent.Operation, len(d.API.Operations))
+	for _, operation := range d.API.Operations {
 		byRoute[operation.Route()] = operation
 	}
 	list := make([]*made, 0, len(tools))
@@ -33,8 +33,8 @@ func makeTools(offer Offer) []*made {
 		if !ok {
 			panic(fmt.Sprintf("mcp: %s has no operation %s", t.name, t.route))
 		}
-		m := &made{tool: t, offer: offer, operation: operation}
-		m.inputs = inputsOf(offer.Schemas, operation)
+		m := &made{tool: t, door: d, operation: operation}
+		m.inputs = inputsOf(d.API.Schemas, operation)
 		m.described = m.describe()
 		list = append(list, m)
 	}
@@ -43,20 +43,20 @@ func makeTools(offer Offer) []*made {
 
 // describe is the tool as clients see it.
 func (m *made) describe() *sdk.Tool {
-	no := func(yes bool) *bool { return &yes }
+	hint := func(yes bool) *bool { return &yes }
 	return &sdk.Tool{
 		Name: m.name, Title: m.title, Description: m.says,
 		InputSchema: m.inputs.schema, OutputSchema: m.output(),
 		Annotations: &sdk.ToolAnnotations{
-			Title: m.title, ReadOnlyHint: m.hints.reads, DestructiveHint: no(m.hints.destroys),
-			IdempotentHint: m.hints.repeats, OpenWorldHint: no(m.hints.outside),
+			Title: m.title, ReadOnlyHint: m.hints.reads, DestructiveHint: hint(m.hints.destroys),
+			IdempotentHint: m.hints.repeats, OpenWorldHint: hint(m.hints.outside),
 		},
 	}
 }
 
 // output is the schema of the answer, with the version of an object that has one.
 func (m *made) output() schema.Rule {
-	rule := m.offer.Schemas.Whole(m.operation.Answer)
+	rule := m.door.API.Schemas.Whole(m.operation.Answer)
 	if m.versioned() {
 		properties := copied(rule["properties"].(map[string]any))
 		properties[etagName] = schema.Rule{"type": "string", "description": "Version of the answer; give it back with wait."}
@@ -85,12 +85,13 @@ func (m *made) handle(ctx context.Context, request *sdk.CallToolRequest) (*sdk.C
 	if err != nil {
 		return refusal(err), nil
 	}
-	m.offer.Calls(request, &call)
+	claims := claimsOf(request)
+	call.Claims, call.RequestID = &claims, m.door.IDs.New()
 	stop := keepInformed(ctx, request)
 	answer := m.answer(ctx, call)
 	stop()
 	if held(answer) {
-		m.offer.callAttention(ctx, request)
+		m.door.callAttention(ctx, request)
 	}
 	return m.result(answer), nil
 }
