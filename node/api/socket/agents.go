@@ -10,13 +10,15 @@ import (
 
 // Agent is an agent as its owner sees it.
 type Agent struct {
-	ID        string        `json:"id"`
-	Handle    string        `json:"handle"`
-	Address   string        `json:"address"`
-	Name      string        `json:"name,omitempty"`
-	Mode      policy.Mode   `json:"mode"`
-	Status    policy.Status `json:"status"`
-	CreatedAt time.Time     `json:"createdAt"`
+	ID      string        `json:"id"`
+	Handle  string        `json:"handle"`
+	Address string        `json:"address"`
+	Name    string        `json:"name,omitempty"`
+	Mode    policy.Mode   `json:"mode"`
+	Status  policy.Status `json:"status"`
+	// Tools are the groups of tools that it sees over MCP.
+	Tools     []policy.ToolGroup `json:"tools"`
+	CreatedAt time.Time          `json:"createdAt"`
 	// Key is the agent's key: only where it was just made, and shown once.
 	Key string `json:"key,omitempty"`
 }
@@ -27,6 +29,7 @@ const (
 	AgentList   = "agent.list"   // {} → []Agent
 	AgentMode   = "agent.mode"   // ChangeMode → ModeChange
 	AgentStatus = "agent.status" // ChangeStatus → Agent
+	AgentTools  = "agent.tools"  // ChangeTools → Agent
 	AgentKey    = "agent.key"    // AgentRef → Agent with Key
 )
 
@@ -63,6 +66,12 @@ type ChangeStatus struct {
 	Status policy.Status `json:"status"`
 }
 
+// ChangeTools sets which groups of tools an agent sees over MCP.
+type ChangeTools struct {
+	Agent string             `json:"agent,omitempty"`
+	Tools []policy.ToolGroup `json:"tools"`
+}
+
 func (s *Server) agentCommands() {
 	decides(s, AgentCreate, func(tx node.Tx, actor node.Actor, r CreateAgent) (Agent, error) {
 		agent, key, err := s.Policy.CreateAgent(tx, actor, policy.NewAgent{Handle: r.Handle, Name: r.Name, Mode: r.Mode})
@@ -84,6 +93,15 @@ func (s *Server) agentCommands() {
 		}
 		actor.AgentID = agent.ID
 		agent, err = s.Policy.SetStatus(tx, actor, agent.ID, r.Status)
+		return s.agentView(agent, ""), err
+	})
+	decides(s, AgentTools, func(tx node.Tx, actor node.Actor, r ChangeTools) (Agent, error) {
+		agent, err := s.agent(tx, r.Agent)
+		if err != nil {
+			return Agent{}, err
+		}
+		actor.AgentID = agent.ID
+		agent, err = s.Policy.SetTools(tx, actor, agent.ID, r.Tools)
 		return s.agentView(agent, ""), err
 	})
 	decides(s, AgentKey, func(tx node.Tx, actor node.Actor, r AgentRef) (Agent, error) {
@@ -118,6 +136,6 @@ func (s *Server) changeMode(ctx context.Context, r ChangeMode) (ModeChange, erro
 func (s *Server) agentView(agent policy.Agent, key string) Agent {
 	return Agent{
 		ID: agent.ID, Handle: agent.Handle, Address: agent.Handle + "@" + s.Info().Host, Name: agent.Name,
-		Mode: agent.Mode, Status: agent.Status, CreatedAt: agent.CreatedAt, Key: key,
+		Mode: agent.Mode, Status: agent.Status, Tools: agent.Tools, CreatedAt: agent.CreatedAt, Key: key,
 	}
 }

@@ -14,7 +14,7 @@ Its mode says how much it may do on its own:
   manual      every message and task write waits for your approval
   assisted    messages and task writes go ahead; connections and actions wait
   autonomous  connections go ahead too, and actions that a grant allows`,
-		c.agentCreate(), c.agentList(), c.agentMode(), c.agentDisable(), c.agentEnable(), c.agentKey())
+		c.agentCreate(), c.agentList(), c.agentMode(), c.agentDisable(), c.agentEnable(), c.agentTools(), c.agentKey())
 }
 
 func (c *cli) agentCreate() *cobra.Command {
@@ -56,10 +56,10 @@ func (c *cli) agentList() *cobra.Command {
 			return c.print(agents, func() {
 				var rows [][]string
 				for _, agent := range agents {
-					rows = append(rows, []string{agent.Handle, string(agent.Mode), string(agent.Status), agent.Address, agent.Name})
+					rows = append(rows, []string{agent.Handle, string(agent.Mode), string(agent.Status), toolWords(agent.Tools), agent.Address, agent.Name})
 				}
 				c.table("There is no agent yet. Create one with: agentlink agent create HANDLE",
-					[]string{"HANDLE", "MODE", "STATUS", "ADDRESS", "NAME"}, rows)
+					[]string{"HANDLE", "MODE", "STATUS", "TOOLS", "ADDRESS", "NAME"}, rows)
 			})
 		},
 	}
