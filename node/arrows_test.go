@@ -24,7 +24,7 @@ const module = "agentlink/"
 
 // leaves import at most the kernel and one another, so anyone may import them.
 var leaves = []string{
-	"node", "node/audit", "node/budget", "node/config", "node/display", "node/identity", "node/outbox", "node/owner",
+	"node", "node/audit", "node/budget", "node/config", "node/display", "node/identity", "node/oauth", "node/outbox", "node/owner",
 	"node/seal", "node/token", "node/api/problem", "node/api/schema", "migrations", "rego",
 }
 
@@ -43,6 +43,7 @@ var arrows = []struct {
 	{"node/config", nil},
 	{"node/display", nil},
 	{"node/identity", nil},
+	{"node/oauth", nil},
 	{"node/outbox", nil},
 	{"node/owner", nil},
 	{"node/seal", nil},
@@ -78,7 +79,7 @@ var arrows = []struct {
 	{"node/nodetest", everything},
 	{"node/nodetest/*", nil},
 	{"node/simulation", everything},
-	{"node/cmd/agentlink", append([]string{"node/app", "node/demo", "node/api/socket"}, domains...)},
+	{"node/cmd/agentlink", append([]string{"node/app", "node/demo", "node/api/mcp", "node/api/socket"}, domains...)},
 }
 
 var (
@@ -103,6 +104,7 @@ var homes = []struct {
 	{"github.com/golang-jwt/jwt", []string{"node/token"}, nil},
 	{"github.com/open-policy-agent/opa", []string{"policy/engine"}, []string{"rego"}},
 	{"github.com/go-webauthn/webauthn", []string{"node/owner"}, nil},
+	{"github.com/go-oauth2/oauth2", []string{"node/oauth"}, nil},
 	{"github.com/gofiber/fiber", []string{"node/api", "node/api/*", "dashboard", "node/app"}, nil},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"node/api/mcp"}, nil},
 	{"github.com/valyala/fasthttp", []string{"node/api"}, nil},

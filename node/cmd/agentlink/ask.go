@@ -13,14 +13,14 @@ import (
 	"golang.org/x/term"
 )
 
-// maxPasswordFile is more than any password takes.
-const maxPasswordFile = 4 << 10
+// maxSecretFile is more than any password or key takes.
+const maxSecretFile = 4 << 10
 
 // readPassword takes the password from --password-file, or from the terminal
 // without showing it. It never stands in arguments, environment or URLs.
 func (c *cli) readPassword(prompt string) (string, error) {
 	if c.passwordFile != "" {
-		return c.passwordFrom(c.passwordFile)
+		return c.secretFrom(c.passwordFile)
 	}
 	return c.readSecret(prompt, "There is no terminal to ask for the owner's password on: use --password-file.")
 }
@@ -45,7 +45,7 @@ func (c *cli) readSecret(prompt, nobody string) (string, error) {
 // newPassword asks for a password to be set, twice on a terminal.
 func (c *cli) newPassword(prompt, file string) (string, error) {
 	if file != "" {
-		return c.passwordFrom(file)
+		return c.secretFrom(file)
 	}
 	const nobody = "There is no terminal to ask for a new password on: give it in a file (see --help)."
 	first, err := c.readSecret(prompt+": ", nobody)
@@ -62,40 +62,40 @@ func (c *cli) newPassword(prompt, file string) (string, error) {
 	return first, nil
 }
 
-// passwordFrom reads a file that nobody but its user can read. One line break
+// secretFrom reads a file that nobody but its user can read. One line break
 // at its end does not count.
-func (c *cli) passwordFrom(path string) (string, error) {
+func (c *cli) secretFrom(path string) (string, error) {
 	content, err := c.secretFile(path)
 	if err != nil {
 		return "", err
 	}
 	text := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	if text == "" {
-		return "", unsafe("The password file %s is empty.", path)
+		return "", unsafe("The file %s is empty.", path)
 	}
 	return text, nil
 }
 
 func (c *cli) secretFile(path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(io.LimitReader(c.stdin, maxPasswordFile))
+		return io.ReadAll(io.LimitReader(c.stdin, maxSecretFile))
 	}
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, unsafe("There is no password file at %s.", path)
+		return nil, unsafe("There is no file at %s.", path)
 	}
 	if err != nil {
-		return nil, unsafe("The password file cannot be read: %v", err)
+		return nil, unsafe("The file cannot be read: %v", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, unsafe("The password file cannot be read: %v", err)
+		return nil, unsafe("The file cannot be read: %v", err)
 	}
 	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		return nil, unsafe("Others can read the password file %s: run chmod 600 on it.", path)
+		return nil, unsafe("Others can read %s: run chmod 600 on it.", path)
 	}
-	content, err := io.ReadAll(io.LimitReader(file, maxPasswordFile))
+	content, err := io.ReadAll(io.LimitReader(file, maxSecretFile))
 	return bytes.Clone(content), err
 }
 

@@ -31,6 +31,7 @@ import (
 //	                         get PATH until the member of the answer has the value
 //	exits CODE PROGRAM ARG…  run a program that has to end with the code; stdout and stderr are its
 //	sentence                 stderr has to be one sentence of agentlink's
+//	secret TEXT FILE         write a text to a file that only its user may read
 //	get VARIABLE MEMBER      put a member of the last JSON output into a variable
 //
 // A member is a dotted path: error.details.reason, or items.0.id.
@@ -53,7 +54,8 @@ func (n *nodes) commands() map[string]func(*testscript.TestScript, bool, []strin
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"serve": positive(n.serve), "kill9": positive(n.kill9), "stop": positive(n.stop), "setup": positive(n.setup),
 		"rest": positive(n.rest), "until": positive(n.until), "get": positive(get),
-		"exits": positive(exits), "sentence": positive(sentenceOnly),
+		"secret": positive(secret),
+		"exits":  positive(exits), "sentence": positive(sentenceOnly),
 	}
 }
 
@@ -195,3 +197,10 @@ func sentenceOnly(ts *testscript.TestScript, args []string) {
 }
 
 var oneSentence = regexp.MustCompile(`\Aagentlink: [A-Z][^\n]+\n\z`)
+
+func secret(ts *testscript.TestScript, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: secret TEXT FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(args[0]+"\n"), 0o600))
+}
