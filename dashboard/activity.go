@@ -22,8 +22,10 @@ func (d *Dashboard) activityRoutes() []route {
 	}
 }
 
-// Tally counts decisions by day; store.Store implements it.
+// Tally looks at decisions as they are kept; store.Store implements it.
 type Tally interface {
+	// DecisionsAt lists what an agent's requests of one moment were answered.
+	DecisionsAt(tx node.Tx, agentID string, at time.Time) ([]policy.Record, error)
 	// DecisionTally counts those of each day (UTC) and outcome from a day on.
 	DecisionTally(tx node.Tx, since time.Time) ([]policy.Tally, error)
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/json"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -56,7 +55,7 @@ func answerOf(answer policy.Answer, agentID string, grants map[string]policy.Gra
 		a.Grant = view.Sentence{view.Plain("one that was removed since, "), view.Bold(answer.GrantID)}
 		return a
 	}
-	a.Grant, a.GrantURL = wonBy(grant), "/agents/"+url.PathEscape(agentID)
+	a.Grant, a.GrantURL = wonBy(grant), grantsURL(agentID, grant.Contact)
 	return a
 }
 

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,6 +27,9 @@ func (v *visit) approvals() error {
 	filter := approvals.Filter{Status: approvals.Status(v.c.Query("status", string(approvals.Pending))), Limit: pageSize + 1}
 	if err := v.before(&filter.BeforeAt, &filter.BeforeID); err != nil {
 		return err
+	}
+	if !slices.Contains(approvals.Statuses, filter.Status) {
+		return node.BadFields(node.Field{Field: "status", Problem: "is not a status of an approval"})
 	}
 	page := view.ApprovalsPage{Status: string(filter.Status)}
 	err := v.read(func(tx node.Tx) (err error) {
@@ -64,7 +68,11 @@ func (v *visit) approvalRows(tx node.Tx, filter approvals.Filter) (rows []view.A
 		if err != nil {
 			return nil, "", err
 		}
-		rows = append(rows, view.ApprovalRow{Ask: ask, Status: string(a.Status), Meaning: approvalMeaning(a.Status), At: decidedOr(a)})
+		came, err := v.cameOf(tx, a)
+		if err != nil {
+			return nil, "", err
+		}
+		rows = append(rows, view.ApprovalRow{Ask: ask, Status: string(a.Status), Meaning: approvalMeaning(a.Status), At: decidedOr(a), Came: came})
 	}
 	return rows, older, nil
 }
@@ -134,15 +142,19 @@ func (v *visit) readApproval(tx node.Tx, page *view.ApprovalPage) error {
 	page.Status, page.Meaning, page.Damaged = string(a.Status), approvalMeaning(a.Status), a.Damaged
 	page.Hash, page.Note, page.ExpiresAt, page.DecidedAt = a.Hash, a.Note, a.ExpiresAt, a.DecidedAt
 	page.Pending = a.Status == approvals.Pending && v.now.Before(a.ExpiresAt) && !a.Damaged
-	page.Reasons = because(a)
-	if a.Damaged {
-		return nil
+	if page.Reasons, err = v.reasons(tx, a); err != nil || a.Damaged {
+		return err
+	}
+	task, err := v.taskOf(tx, a)
+	if err != nil {
+		return err
 	}
 	explained, err := v.d.Actions.Explain(tx, a)
 	if err != nil {
 		return err
 	}
-	page.What = sentence(page.Agent, a, explained)
+	page.What, page.Terms = sentence(page.Agent, task.Copy.Title, a, explained), heldTerms(a, task)
+	page.TaskTitle, page.TaskStatus, page.TaskEnds = task.Copy.Title, string(task.Status), task.Deadline
 	page.Parameters = withDifferences(view.Rows(a.Parameters), explained.Difference)
 	page.Run = a.OnApproval == approvals.Run && a.Kind == approvals.Action
 	for _, warning := range explained.Warnings {
@@ -150,24 +162,8 @@ func (v *visit) readApproval(tx node.Tx, page *view.ApprovalPage) error {
 		page.NeedsOverride = page.NeedsOverride || warning.Kind == actions.NotExecutingRole
 		page.NeedsWord = page.NeedsWord || warning.Kind == actions.AlreadyRan
 	}
-	return v.readTaskOf(tx, a, page)
-}
-
-// readTaskOf adds the linked task, and the run that used the approval.
-func (v *visit) readTaskOf(tx node.Tx, a approvals.Approval, page *view.ApprovalPage) error {
-	if a.TaskUID != "" {
-		task, err := v.d.Coordination.Task(tx, "", a.TaskUID)
-		if err != nil && node.CodeOf(err) != node.NotFound {
-			return err
-		}
-		page.TaskTitle, page.TaskStatus, page.TaskEnds = task.Copy.Title, string(task.Status), task.Deadline
-	}
-	run, err := v.d.Actions.OfApproval(tx, "", a.ID)
-	if err != nil {
-		return ignoreNotFound(err)
-	}
-	page.RunOutcome, page.RunCode, page.RunText, page.Receipt = string(run.Outcome()), run.Code, run.Meaning().Text, run.Receipt
-	return nil
+	page.Came, err = v.cameOf(tx, a)
+	return err
 }
 
 func ignoreNotFound(err error) error {

@@ -83,13 +83,20 @@ func (v *visit) asks(tx node.Tx, limit int) ([]view.Ask, error) {
 }
 
 func (v *visit) ask(tx node.Tx, agent string, a approvals.Approval) (view.Ask, error) {
-	ask := view.Ask{URL: "/approvals/" + a.ID, ExpiresAt: a.ExpiresAt, Why: oneLine(because(a))}
+	ask := view.Ask{URL: "/approvals/" + a.ID, ExpiresAt: a.ExpiresAt, Why: because(a)}
 	if a.Damaged {
 		ask.What = view.Sentence{view.Plain("This approval was changed from outside. It opens nothing.")}
 		return ask, nil
 	}
+	task, err := v.taskOf(tx, a)
+	if err != nil {
+		return ask, err
+	}
 	explained, err := v.d.Actions.Explain(tx, a)
-	ask.What = sentence(agent, a, explained)
+	ask.What = sentence(agent, task.Copy.Title, a, explained)
+	if a.Kind == approvals.Action && task.Copy.Title != "" {
+		ask.What = append(ask.What, view.Plain(" – for "), view.Bold(task.Copy.Title))
+	}
 	return ask, err
 }
 

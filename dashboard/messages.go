@@ -71,7 +71,7 @@ func (v *visit) readUnsent(tx node.Tx, page *view.MessagesPage, list coordinatio
 	if err != nil {
 		return err
 	}
-	query := url.Values{"status": {page.Status}}
+	titles, query := map[string]string{}, url.Values{"status": {page.Status}}
 	unsent, err := v.d.Coordination.Unsent(tx, coordination.MessageStatus(page.Status), list)
 	unsent, page.Older = cutMessages("/messages", query, unsent)
 	for _, m := range unsent {
@@ -79,7 +79,11 @@ func (v *visit) readUnsent(tx node.Tx, page *view.MessagesPage, list coordinatio
 		if err != nil {
 			return err
 		}
-		row := view.UnsentRow{URL: threadURL(c.ID), What: unsentWords(m, c, names[c.AgentID]), Why: why(m.Code), At: m.CreatedAt}
+		title, err := v.taskTitle(tx, titles, m.TaskUID)
+		if err != nil {
+			return err
+		}
+		row := view.UnsentRow{URL: threadURL(c.ID), What: unsentWords(m, c, names[c.AgentID], title), Why: why(m.Code), At: m.CreatedAt}
 		if m.Status == coordination.MsgPendingApproval {
 			row.URL, row.Why = "/approvals/"+m.ApprovalID, "your decision is needed"
 		}
@@ -119,6 +123,9 @@ func arrival(m coordination.Message) (view.Meaning, string) {
 	case coordination.MsgFailed:
 		return view.No, "Failed"
 	case coordination.MsgRejected:
+		if m.Code == string(node.ReasonApprovalExpired) { // nobody said no
+			return view.Ended, "Expired"
+		}
 		return view.No, "Rejected"
 	}
 	return view.Neutral, ""

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,9 +21,10 @@ type held struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-// sentence says in one sentence what an approval would do. The words of agents
-// and peers in it are marked, so that a page shows them as such.
-func sentence(agent string, a approvals.Approval, explained actions.View) view.Sentence {
+// sentence says in one sentence what an approval would do; title is that of its
+// task. The words of agents and peers in it are marked, so that a page shows them
+// as such.
+func sentence(agent, title string, a approvals.Approval, explained actions.View) view.Sentence {
 	switch a.Kind {
 	case approvals.Connection:
 		return view.Sentence{view.Bold(agent), view.Plain(" asks to connect with "), view.Bold(a.Contact)}
@@ -35,16 +35,17 @@ func sentence(agent string, a approvals.Approval, explained actions.View) view.S
 	if json.Unmarshal(a.Parameters, &h) != nil {
 		return view.Sentence{view.Bold(agent), view.Plain(" sends something that cannot be read")}
 	}
-	return append(view.Sentence{view.Bold(agent), view.Plain(" ")}, messageWords(h)...)
+	return append(view.Sentence{view.Bold(agent), view.Plain(" ")}, messageWords(h, title)...)
 }
 
-func messageWords(h held) view.Sentence {
-	to := view.Bold(h.Recipient)
+func messageWords(h held, title string) view.Sentence {
+	to, task := view.Bold(h.Recipient), taskWord(title)
 	var content struct {
 		Text     string         `json:"text"`
 		Title    string         `json:"title"`
 		Version  int            `json:"version"`
 		Decision string         `json:"decision"`
+		Reason   string         `json:"reason"`
 		Proposal *wire.Proposal `json:"proposal"`
 	}
 	_ = json.Unmarshal(h.Content, &content)
@@ -58,14 +59,31 @@ func messageWords(h held) view.Sentence {
 		}
 		return words
 	case wire.TaskPropose:
-		return view.Sentence{view.Plain(fmt.Sprintf("proposes version %d to ", content.Version)), to}
+		return view.Sentence{view.Plain(fmt.Sprintf("proposes version %d of ", content.Version)), task, view.Plain(" to "), to}
 	case wire.TaskRespond:
 		verb := map[string]string{wire.Accept: "accepts", wire.Reject: "rejects"}[content.Decision]
-		return view.Sentence{view.Bold(verb), view.Plain(fmt.Sprintf(" version %d of ", content.Version)), to}
+		words := view.Sentence{view.Bold(verb), view.Plain(fmt.Sprintf(" version %d of ", content.Version)), task, view.Plain(" with "), to}
+		return append(words, reasonWords(content.Reason)...)
 	case wire.TaskCancel:
-		return view.Sentence{view.Plain("cancels a task with "), to}
+		words := view.Sentence{view.Bold("cancels"), view.Plain(" "), task, view.Plain(" with "), to}
+		return append(words, reasonWords(content.Reason)...)
 	}
 	return view.Sentence{view.Plain("sends " + string(h.Type) + " to "), to}
+}
+
+func taskWord(title string) view.Word {
+	if title == "" {
+		return view.Plain("a task")
+	}
+	return view.Bold(title)
+}
+
+// reasonWords is the free text that goes with an answer.
+func reasonWords(reason string) view.Sentence {
+	if reason == "" {
+		return nil
+	}
+	return view.Sentence{view.Plain(" and gives a reason – "), view.Bold(reason)}
 }
 
 // whyWords are the reasons of the policy in the owner's words.
@@ -88,20 +106,10 @@ var whyWords = map[policy.Reason]string{
 	policy.ModeAllows:            "the mode allows it",
 	policy.GrantAllows:           "a grant allows it",
 	policy.NothingDenies:         "nothing denies it",
-}
 
-// because says why an approval waits, one line for each capability.
-func because(a approvals.Approval) []string {
-	lines := make([]string, 0, len(a.Held))
-	for _, capability := range sortedKeys(a.Held) {
-		reason := a.Held[capability]
-		words, known := whyWords[policy.Reason(reason)]
-		if !known {
-			words = view.Words(reason)
-		}
-		lines = append(lines, capability+": "+words)
-	}
-	return lines
+	// These two are no rule's: the node itself asks.
+	"not_executing_role": "by the kind of this task the other side is to do it",
+	"parameters_differ":  "it is not what both sides accepted",
 }
 
 // agentNames gives the handles of the agents by their ids.
@@ -119,5 +127,3 @@ func lowerFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToLower(first)) + text[size:]
 }
-
-func oneLine(lines []string) string { return strings.Join(lines, " · ") }

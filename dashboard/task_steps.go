@@ -103,6 +103,9 @@ func delivery(m coordination.Message) (view.Meaning, string) {
 	case coordination.MsgDelivered:
 		return view.OK, "delivered"
 	case coordination.MsgRejected:
+		if m.Code == string(node.ReasonApprovalExpired) { // nobody said no
+			return view.Ended, "expired: " + why(m.Code)
+		}
 		return view.No, "rejected: " + why(m.Code)
 	case coordination.MsgFailed:
 		return view.No, "not sent: " + why(m.Code)

@@ -166,8 +166,9 @@ var plainDeeds = map[wire.Type]string{
 }
 
 // unsentWords says what a message of ours would have said.
-func unsentWords(m coordination.Message, c coordination.Connection, agent string) view.Sentence {
-	return append(view.Sentence{view.Bold(writer(m, c, agent)), view.Plain(" ")}, messageWords(held{Recipient: c.Contact, Type: m.Type, Content: m.Content})...)
+func unsentWords(m coordination.Message, c coordination.Connection, agent, title string) view.Sentence {
+	said := held{Recipient: c.Contact, Type: m.Type, Content: m.Content}
+	return append(view.Sentence{view.Bold(writer(m, c, agent)), view.Plain(" ")}, messageWords(said, title)...)
 }
 
 // sendText sends what the owner wrote, as the owner.

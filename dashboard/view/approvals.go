@@ -16,6 +16,33 @@ type ApprovalRow struct {
 	Status  string
 	Meaning Meaning
 	At      time.Time // decided, or asked
+	Came    Came
+}
+
+// Reason is why a capability needs the owner, and the grant that says so, if any.
+type Reason struct {
+	Name, Capability, Why string
+	Grant                 Sentence
+	GrantURL              string // "" where it is gone
+}
+
+// HeldTerms is what a held task write proposes or answers, and against the version
+// before it.
+type HeldTerms struct {
+	Of      string // "" for nothing
+	Rows    []Parameter
+	Version int // whose Changes they are; 0 for none
+	Changes []Change
+}
+
+// Came is what came of an approval.
+type Came struct {
+	Meaning      Meaning
+	Word         string // "" for nothing
+	Why          string
+	Code         string // of a booking
+	URL, URLName string
+	ReceiptURL   string
 }
 
 // ApprovalPage is one approval in full.
@@ -29,15 +56,16 @@ type ApprovalPage struct {
 	What                           Sentence
 	Parameters                     []Parameter
 	Hash                           string
-	Reasons, Warnings              []string
+	Reasons                        []Reason
+	Warnings                       []string
+	Terms                          HeldTerms
 	NeedsOverride, NeedsWord       bool
 	Run                            bool // the node runs it as soon as it is approved
 	Note                           string
 	ExpiresAt, DecidedAt           time.Time
 	TaskUID, TaskTitle, TaskStatus string
 	TaskEnds                       time.Time
-	RunOutcome, RunCode, RunText   string
-	Receipt                        string
+	Came                           Came
 }
 
 // statuses are what the list can show, with their names.

@@ -17,6 +17,7 @@ type Parameter struct {
 	Name, Value string
 	Was         string
 	Differs     bool
+	Asked       bool // the owner is asked because of it
 }
 
 // shown writes out what a text could use to deceive.

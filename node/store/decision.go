@@ -84,6 +84,13 @@ func (s *Store) Decisions(tx node.Tx, agentID string, since time.Time, limit int
 		ORDER BY at DESC, id DESC LIMIT $3`, agentID, micros(since), limit)
 }
 
+// DecisionsAt lists what an agent's requests of one moment were answered, the
+// first first.
+func (s *Store) DecisionsAt(tx node.Tx, agentID string, at time.Time) ([]policy.Record, error) {
+	return s.decisions(tx, func([]policy.Answer) bool { return true }, `SELECT `+decisionColumns+` FROM decisions
+		WHERE agent_id = $1 AND at = $2 ORDER BY id`, agentID, micros(at))
+}
+
 func (s *Store) decisions(tx node.Tx, wanted func([]policy.Answer) bool, query string, args ...any) ([]policy.Record, error) {
 	var list []policy.Record
 	err := s.each(tx, query, args, func(scan func(...any) error) error {

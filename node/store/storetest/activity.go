@@ -119,6 +119,18 @@ func decisionTally(t *testing.T, s *store.Store) {
 		}
 		return err
 	})
+	inTx(t, s, func(tx node.Tx) error {
+		for agent, want := range map[string]int{"a1": 1, "a2": 0} {
+			got, err := s.DecisionsAt(tx, agent, day.Add(time.Hour))
+			if err != nil {
+				return err
+			}
+			if len(got) != want || (want == 1 && got[0].Outcome != policy.Refused) {
+				t.Errorf("at one o'clock %s was answered %v", agent, got)
+			}
+		}
+		return nil
+	})
 }
 
 // ownersTasks: the owner sees every agent's tasks, narrowed by one of them, and
