@@ -63,6 +63,11 @@ var happenedWords = map[audit.Type]string{
 	audit.AgentKeyChanged:        "An agent’s key was replaced",
 	audit.GrantSet:               "A grant was set",
 	audit.GrantRemoved:           "A grant was removed",
+	audit.ClientRegistered:       "A program registered",
+	audit.ClientAuthorized:       "You let a program act as an agent",
+	audit.ClientRefused:          "You refused a program",
+	audit.ClientRevoked:          "A program was disconnected",
+	audit.ClientReused:           "A program’s token was used twice, and it was disconnected",
 	audit.OwnerCreated:           "The owner was named",
 	audit.OwnerPasswordSet:       "The password was set",
 	audit.OwnerAuthFailed:        "Somebody failed to sign in",
@@ -176,11 +181,11 @@ func (t *teller) actor(row audit.Row, contact string) string {
 // details are the words of a row's data that tell most.
 func details(row audit.Row) view.Sentence {
 	var data struct {
-		Type, Action, Code, Outcome, Capability, Handle, Status, Mode string
+		Type, Action, Code, Outcome, Capability, Handle, Status, Mode, Client string
 	}
 	_ = json.Unmarshal(row.Data, &data)
 	var said view.Sentence
-	for _, word := range []string{data.Type, data.Action, data.Handle, data.Capability} {
+	for _, word := range []string{data.Type, data.Action, data.Handle, data.Capability, data.Client} {
 		if word != "" {
 			said = append(said, view.Plain(" · "), view.Bold(word))
 		}

@@ -101,6 +101,9 @@ func (v *visit) readAgent(tx node.Tx, page *view.AgentPage) error {
 	}
 	page.Agent, page.Says, page.Modes = v.agentView(a), says(a), modeChoices(a.Mode)
 	page.HookUps = v.d.hookUps(a)
+	if page.Clients, err = v.clientsOf(tx, a.ID, page.Frame.CSRF); err != nil {
+		return err
+	}
 	contacts, more, err := v.d.contactsOf(tx, a.ID)
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ import (
 	"agentlink/node/audit"
 	"agentlink/node/delivery"
 	"agentlink/node/identity"
+	"agentlink/node/oauth"
 	"agentlink/node/store"
 	"agentlink/node/store/storetest"
 	"agentlink/node/token"
@@ -51,6 +52,7 @@ type bundle struct {
 	approvals    *approvals.Service
 	coordination *coordination.Service
 	actions      *actions.Service
+	clients      *oauth.Service
 	worker       *delivery.Worker
 	strangers    *delivery.Strangers
 
@@ -72,7 +74,7 @@ func newBundle(t testing.TB, change ...func(*dashboard.Config)) *bundle {
 	b.wire()
 	config := dashboard.Config{
 		DB: b.store, Clock: b.clock, IDs: node.RandomIDs{}, Access: b, Policy: b.policy, Decider: b.engine, Decisions: b.engine,
-		Approvals: b.approvals, Coordination: b.coordination, Actions: b.actions, Directory: b,
+		Approvals: b.approvals, Coordination: b.coordination, Actions: b.actions, Directory: b, Clients: b.clients,
 		Audit: b.audit, Events: b.store, Wake: b.store, Tally: b.store,
 		SignHead: func(claims audit.HeadClaims) (string, error) { return b.identity.Signer.Sign(token.AuditHead, claims) },
 		Info: dashboard.Info{
@@ -115,6 +117,7 @@ func (b *bundle) wire() {
 		Executors: []actions.Executor{reservation.Executor{}, calendar.Executor{}}, Issuer: signer.Fingerprint(),
 		SignReceipt: func(claims any) (string, error) { return signer.Sign(token.Receipt, claims) },
 	})
+	b.clients = oauth.New(oauth.Config{DB: b.store, Store: b.store, Audit: b.audit, IDs: ids, Origins: []string{"http://" + host}})
 	inbox := peer.New(peer.Config{
 		DB: b.store, Coordination: b.coordination, Strangers: b.store, Signer: signer, Open: b.identity.Open,
 		Self: self, Clock: b.clock, IDs: ids,

@@ -17,6 +17,7 @@ import (
 	"agentlink/coordination"
 	"agentlink/node"
 	"agentlink/node/audit"
+	"agentlink/node/oauth"
 	"agentlink/node/owner"
 	"agentlink/policy"
 )
@@ -36,6 +37,7 @@ type Config struct {
 	Coordination *coordination.Service
 	Actions      *actions.Service
 	Directory    coordination.Directory
+	Clients      *oauth.Service
 	Audit        *audit.Log
 	Events       audit.Store
 	Tally        Tally

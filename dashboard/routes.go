@@ -14,6 +14,7 @@ const (
 	fresh                   // the owner, who has given password or passkey within the last minutes
 	settingUp               // the owner, even one who has no way in yet
 	anybody                 // before signing in
+	arriving                // the owner, whom another site has sent here
 )
 
 // route is a page, or a form that is sent.
@@ -27,7 +28,7 @@ type route struct {
 // made from it.
 func (d *Dashboard) routes() []route {
 	var all []route
-	for _, part := range [][]route{d.entryRoutes(), d.setUpRoutes(), d.settingsRoutes(), d.homeRoutes(), d.approvalRoutes(), d.contactRoutes(), d.knowsRoutes(), d.messageRoutes(), d.taskRoutes(), d.receiptRoutes(), d.activityRoutes(), d.agentRoutes(), d.grantRoutes()} {
+	for _, part := range [][]route{d.entryRoutes(), d.setUpRoutes(), d.settingsRoutes(), d.homeRoutes(), d.approvalRoutes(), d.contactRoutes(), d.knowsRoutes(), d.messageRoutes(), d.taskRoutes(), d.receiptRoutes(), d.activityRoutes(), d.agentRoutes(), d.clientRoutes(), d.grantRoutes()} {
 		all = append(all, part...)
 	}
 	return all
@@ -57,6 +58,9 @@ func (d *Dashboard) serve(r route) fiber.Handler {
 		}
 		if r.access != anybody {
 			if err := v.identify(); err != nil {
+				if r.access == arriving && v.fromElsewhere() {
+					return v.arrive()
+				}
 				return v.toLogin()
 			}
 			if r.method != http.MethodGet && !v.rightToken() {

@@ -156,5 +156,5 @@ var notices = map[string]string{
 	"ended": "The session has ended.", "passkey": "The passkey is added.",
 	"recovered": "You are in, and this code is used up. Add a passkey or set a new password before you sign out.", "password": "The password is set. All other sessions have ended.",
 	"sent": "Sent.", "requested": "The request is on its way.", "cancelled": "The task is cancelled.",
-	"enabled": "The agent is enabled.", "disabled": "The agent is disabled: it can do nothing.",
+	"disconnected": "The program is disconnected.", "enabled": "The agent is enabled.", "disabled": "The agent is disabled: it can do nothing.",
 }

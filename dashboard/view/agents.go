@@ -63,6 +63,7 @@ type AgentPage struct {
 	MoreSides bool // there are more contacts than were looked at
 	Grants    GrantsEditor
 	HookUps   []HookUp
+	Clients   ClientsCard
 }
 
 // Agent is what stands about an agent on its pages.

@@ -18,6 +18,7 @@ import (
 	"agentlink/node/api/socket"
 	"agentlink/node/config"
 	"agentlink/node/delivery"
+	"agentlink/node/oauth"
 	"agentlink/node/owner"
 	"agentlink/node/seal"
 	"agentlink/node/token"
@@ -51,6 +52,7 @@ type Node struct {
 	strangers    *delivery.Strangers
 	tokens       *token.Tokens
 	api          *agent.API
+	oauth        *oauth.Service
 	socket       *socket.Server
 	dashboard    *dashboard.Dashboard
 }

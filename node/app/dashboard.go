@@ -17,7 +17,7 @@ func (n *Node) wireDashboard() {
 	n.dashboard = dashboard.New(dashboard.Config{
 		DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Access: visitors{n}, Entry: n.access, Owner: n.owner,
 		Policy: n.policy, Decider: n.engine, Decisions: n.engine, Approvals: n.approvals, Coordination: n.coordination,
-		Actions: n.actions, Directory: n.directory, Audit: n.audit, Events: n.store, Tally: n.store, Wake: n.store, Log: n.log,
+		Clients: n.oauth, Actions: n.actions, Directory: n.directory, Audit: n.audit, Events: n.store, Tally: n.store, Wake: n.store, Log: n.log,
 		SignHead: func(claims audit.HeadClaims) (string, error) { return n.identity.Signer.Sign(token.AuditHead, claims) },
 		Info: dashboard.Info{
 			Host: n.settings.Host(), URL: n.access.Home().Origin, Fingerprint: n.identity.Signer.Fingerprint(), PublicKey: n.Info().PublicKey,
@@ -74,14 +74,15 @@ func forAgents(path string) bool {
 	case "/openapi.json", "/healthz", "/readyz":
 		return true
 	}
-	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/oauth/")
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/oauth/") && !forOwner(path)
 }
 
 // privateSide is what the owner's and agents' side serves. Without a public side
 // peers come here too. It is no http.ServeMux, which would redirect paths that
 // the doors refuse.
 func (n *Node) privateSide() http.Handler {
-	agents, tools := n.untilSetUp(n.rest()), n.untilSetUp(n.mcp())
+	rest := n.rest()
+	agents, clients, tools := n.untilSetUp(rest), n.untilSetUp(n.clientsDoor(rest)), n.untilSetUp(n.mcp())
 	peers, owner := n.inbox.Handler(), n.dashboard.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -89,6 +90,8 @@ func (n *Node) privateSide() http.Handler {
 			peers.ServeHTTP(w, r)
 		case r.URL.Path == mcp.Path:
 			tools.ServeHTTP(w, r)
+		case forClients(r.URL.Path):
+			clients.ServeHTTP(w, r)
 		case forAgents(r.URL.Path) || forPeers(r.URL.Path):
 			agents.ServeHTTP(w, r)
 		default:

@@ -10,6 +10,6 @@ import (
 func (n *Node) mcp() http.Handler {
 	return mcp.New(mcp.Config{
 		API: n.api, IDs: n.options.IDs, Keys: n.policy, Dashboard: n.access.Home().Origin,
-		Version: n.options.Version, Log: n.log,
+		Clients: mcpClients{n.oauth}, Metadata: n.resourceMetadata, Version: n.options.Version, Log: n.log,
 	})
 }

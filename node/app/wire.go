@@ -33,6 +33,7 @@ func (n *Node) wire() error {
 	n.wireActions()
 	n.wireDelivery()
 	n.wireAgents()
+	n.wireOAuth()
 	n.wireSocket()
 	n.wireDashboard()
 	return nil

@@ -29,6 +29,13 @@ const (
 	GrantSet           Type = "grant.set"
 	GrantRemoved       Type = "grant.removed"
 
+	// Programs of others that act as an agent over MCP.
+	ClientRegistered Type = "client.registered" // by itself; it opens nothing
+	ClientAuthorized Type = "client.authorized" // by the owner, for one agent
+	ClientRefused    Type = "client.refused"    // by the owner
+	ClientRevoked    Type = "client.revoked"
+	ClientReused     Type = "client.reuse_detected" // a code or token came twice; its authorization has ended
+
 	PolicyDecided Type = "policy.decided"
 
 	ConnectionRequested  Type = "connection.requested" // asked for by us

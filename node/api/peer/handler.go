@@ -5,12 +5,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 
 	"agentlink/coordination/wire"
 	"agentlink/node"
+	"agentlink/node/api"
 	"agentlink/node/api/problem"
 )
 
@@ -115,19 +115,8 @@ func remoteIP(r *http.Request) string {
 	return host
 }
 
-// ipKey is what an origin is counted by: an IPv4 address, or the /64 that one
-// IPv6 customer has.
-func ipKey(text string) string {
-	ip, err := netip.ParseAddr(text)
-	if err != nil {
-		return text
-	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is4() {
-		return ip.String()
-	}
-	return netip.PrefixFrom(ip, 64).Masked().String()
-}
+// ipKey is what an origin is counted by.
+func ipKey(text string) string { return api.Network(text) }
 
 // slots bound how many envelopes are worked on at once, in all and of one
 // origin, so that nobody takes the whole node.

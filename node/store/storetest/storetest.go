@@ -23,6 +23,7 @@ var suite = map[string]func(t *testing.T, open func(t *testing.T) *store.Store){
 	"Core":         Core,
 	"Disclosures":  Disclosures,
 	"Idempotency":  Idempotency,
+	"OAuth":        OAuth,
 	"Owner":        Owner,
 	"OwnerAccess":  OwnerAccess,
 	"Audit":        Audit,
