@@ -3,6 +3,7 @@ package browsertest
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -84,6 +85,47 @@ func TestDoubleSubmit(t *testing.T) {
 		t.Errorf("%d of 8 forms decided, and %d decisions are in the log; want 1 and 2", done, w.decisions())
 	}
 }
+
+// What offers to show the news covers nothing, at the beginning of a page and at
+// its end.
+func TestNewsCoverNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, alone)
+	id := w.ask("Da Piero")
+	b := signedIn(t, w.ada)
+	for _, size := range [][2]int64{{360, 740}, {390, 844}, {800, 560}, {1280, 900}} {
+		for _, path := range []string{"/", "/approvals/" + id, "/settings", "/agents/" + w.scout.ID} {
+			b.size(size[0], size[1])
+			b.visit(path)
+			b.connected()
+			w.ask("Da Maria " + strconv.FormatInt(size[0], 10) + path)
+			b.says("Something has changed")
+			for _, place := range []string{"0", "document.documentElement.scrollHeight"} {
+				eval[bool](b, "scrollTo(0, "+place+"), true")
+				if under := eval[[]string](b, covered); len(under) > 0 {
+					t.Errorf("%s at %d x %d, scrolled to %s: it covers %s", path, size[0], size[1], place, under)
+				}
+			}
+		}
+	}
+}
+
+// covered is the texts and controls that lie where the news is offered.
+const covered = `(() => {
+	const news = document.querySelector("#news"), at = news.querySelector("a").getBoundingClientRect();
+	const hits = (r) => r.width > 1 && r.height > 1 && r.left < at.right && r.right > at.left && r.top < at.bottom && r.bottom > at.top;
+	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+	for (let n; n = texts.nextNode();) {
+		const range = document.createRange();
+		range.selectNodeContents(n);
+		if (n.data.trim() && !news.contains(n) && getComputedStyle(n.parentElement).visibility === "visible" && !n.parentElement.closest(".unseen, .skip")
+			&& [...range.getClientRects()].some(hits)) found.push(n.data.trim());
+	}
+	for (const e of document.querySelectorAll("a, button, input, select, textarea")) {
+		if (!news.contains(e) && [...e.getClientRects()].some(hits)) found.push(e.outerHTML.slice(0, 80));
+	}
+	return found;
+})()`
 
 // What is new moves nothing under the pointer: the click decides what was shown.
 func TestNewApprovalMovesNothing(t *testing.T) {
