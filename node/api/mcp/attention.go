@@ -15,7 +15,7 @@ const attentionTime = 30 * time.Second
 // where a held thing waits. What the person answers there decides nothing, and
 // the call does not wait for it. Clients of the newest protocol take no requests
 // of a server; the text of the answer has to do for them.
-func (d *door) callAttention(ctx context.Context, request *sdk.CallToolRequest) {
+func (d *door) callAttention(request *sdk.CallToolRequest) {
 	session := request.Session
 	if d.Dashboard == "" || session == nil || session.InitializeParams() == nil || session.InitializeParams().Capabilities == nil {
 		return
@@ -24,8 +24,9 @@ func (d *door) callAttention(ctx context.Context, request *sdk.CallToolRequest) 
 	if can == nil || can.URL == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attentionTime)
 	go func() {
+		// The call's own context leads to the call's answer, which ends with it.
+		ctx, cancel := context.WithTimeout(context.Background(), attentionTime)
 		defer cancel()
 		_, err := session.Elicit(ctx, &sdk.ElicitParams{
 			Mode: "url", URL: d.Dashboard + "/approvals", ElicitationID: rand.Text(),

@@ -25,13 +25,22 @@ type hand struct {
 	session *sdk.ClientSession
 }
 
-// connect begins a session with the node's server at /mcp.
+// withSessions is the newest version of the protocol that has sessions.
+const withSessions = "2025-11-25"
+
+// connect begins a session with the node's server at /mcp, in the newest version
+// of the protocol.
 func connect(t *testing.T, n *nodetest.Node, bearer string, options *sdk.ClientOptions) hand {
+	t.Helper()
+	return connectAs(t, n, bearer, options, nil)
+}
+
+func connectAs(t *testing.T, n *nodetest.Node, bearer string, options *sdk.ClientOptions, version *sdk.ClientSessionOptions) hand {
 	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
 		Endpoint: n.Info.AgentsURL + "/mcp", HTTPClient: &http.Client{Transport: bearing{bearer}}, MaxRetries: -1,
-	}, nil)
+	}, version)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (m *made) handle(ctx context.Context, request *sdk.CallToolRequest) (*sdk.C
 	answer := m.answer(ctx, call)
 	stop()
 	if held(answer) {
-		m.door.callAttention(ctx, request)
+		m.door.callAttention(request)
 	}
 	return m.result(answer), nil
 }
