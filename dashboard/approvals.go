@@ -154,6 +154,9 @@ func (v *visit) readApproval(tx node.Tx, page *view.ApprovalPage) error {
 		return err
 	}
 	page.What, page.Terms = sentence(page.Agent, task.Copy.Title, a, explained), heldTerms(a, task)
+	if what, text := heldChat(page.Agent, a); text != "" {
+		page.What, page.Text = what, text
+	}
 	page.TaskTitle, page.TaskStatus, page.TaskEnds = task.Copy.Title, string(task.Status), task.Deadline
 	page.Parameters = withDifferences(view.Rows(a.Parameters), explained.Difference)
 	page.Run = a.OnApproval == approvals.Run && a.Kind == approvals.Action

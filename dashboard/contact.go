@@ -57,7 +57,7 @@ func (v *visit) describeContact(page *view.ContactPage, c coordination.Connectio
 	page.Active = c.Status == coordination.ConnActive && !c.KeyChanged
 	page.CanEnd = !over(c.Status) && !page.Incoming
 	page.GrantsURL = grantsURL(c.AgentID, c.Contact)
-	page.KnowsURL, page.ThreadURL = ledgerURL(c.Contact), threadURL(c.ID)
+	page.KnowsURL, page.ThreadURL = ledgerURL(c.Contact), threadURL(c.ID)+"#latest"
 	if c.Status == coordination.PendingOwner {
 		page.ApprovalURL = "/approvals/" + c.ApprovalID
 	}

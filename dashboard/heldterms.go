@@ -50,6 +50,17 @@ func heldTerms(a approvals.Approval, task coordination.Task) (terms view.HeldTer
 	return terms
 }
 
+// heldChat is a held chat message: to whom, and its text with its lines. The text
+// of anything else is "".
+func heldChat(agent string, a approvals.Approval) (what view.Sentence, text string) {
+	var h held
+	var chat wire.Chat
+	if a.Kind != approvals.Message || json.Unmarshal(a.Parameters, &h) != nil || h.Type != wire.Message || json.Unmarshal(h.Content, &chat) != nil {
+		return nil, ""
+	}
+	return view.Sentence{view.Bold(agent), view.Plain(" writes to "), view.Bold(h.Recipient)}, chat.Text
+}
+
 // askedRows marks the fields for whose kind of detail the owner is asked.
 func askedRows(raw json.RawMessage, taskType coordination.TaskType, a approvals.Approval) (rows []view.Parameter) {
 	fields := fieldsOf(raw)

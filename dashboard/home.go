@@ -124,6 +124,7 @@ func (v *visit) happened(tx node.Tx) ([]view.Happening, error) {
 		After: max(0, head.Position-lookBack), Limit: lookBack, Types: happenings(),
 	})
 	var list []view.Happening
+	var latest []audit.Row
 	counts := map[audit.Type]int{}
 	for i := len(rows) - 1; i >= 0; i-- {
 		row := rows[i]
@@ -131,7 +132,7 @@ func (v *visit) happened(tx node.Tx) ([]view.Happening, error) {
 			break
 		}
 		if counts[row.Type]++; counts[row.Type] == 1 {
-			list = append(list, view.Happening{Type: string(row.Type), At: row.At})
+			list, latest = append(list, view.Happening{Type: string(row.Type), At: row.At}), append(latest, row)
 		}
 	}
 	for i := range list {
@@ -141,9 +142,30 @@ func (v *visit) happened(tx node.Tx) ([]view.Happening, error) {
 		h.Text = strconv.Itoa(counts[audit.Type(h.Type)]) + " " + what.one
 		if counts[audit.Type(h.Type)] > 1 {
 			h.Text = strconv.Itoa(counts[audit.Type(h.Type)]) + " " + what.many
+		} else if nameErr := v.nameOne(tx, h, latest[i]); nameErr != nil {
+			return nil, nameErr
 		}
 	}
 	return list, err
+}
+
+// nameOne names the task or contact of what has happened once, and leads there.
+func (v *visit) nameOne(tx node.Tx, h *view.Happening, row audit.Row) error {
+	switch {
+	case row.TaskUID != "" && h.URL == "/tasks":
+		task, err := v.d.Coordination.Task(tx, row.AgentID, row.TaskUID)
+		if err != nil {
+			return ignoreNotFound(err)
+		}
+		h.Name, h.URL = task.Copy.Title, taskURL(row.AgentID, row.TaskUID)
+	case row.ConnectionID != "" && h.URL == "/contacts":
+		c, err := v.d.connectionName(tx, row.ConnectionID)
+		if err != nil || c.ID == "" {
+			return err
+		}
+		h.Name, h.URL = c.Contact, contactURL(c.ID)
+	}
+	return nil
 }
 
 // told is what the first page tells of the log.

@@ -56,7 +56,7 @@ func (v *visit) readThreads(tx node.Tx, page *view.MessagesPage, list coordinati
 			return err
 		}
 		row := view.ThreadRow{
-			URL: threadURL(c.ID), Contact: c.Contact, Agent: names[c.AgentID], From: writer(m, c, names[c.AgentID]), Text: chatText(m), At: m.CreatedAt,
+			URL: threadURL(c.ID) + "#latest", Contact: c.Contact, Agent: names[c.AgentID], From: writer(m, c, names[c.AgentID]), Text: chatText(m), At: m.CreatedAt,
 		}
 		if m.Status != coordination.MsgDelivered && m.Status != coordination.MsgReceived {
 			row.Meaning, row.Word = arrival(m)

@@ -31,7 +31,7 @@ func (n NewGrant) checked(now time.Time) (NewGrant, error) {
 		n.Contact = address.String()
 	}
 	if !ValidPattern(n.Capability) {
-		bad("capability", "is no capability that the node knows, no disclose.… or action.… name, and none of their wildcards")
+		bad("capability", "must be a capability that the node knows, a name of your own that begins with disclose. or action., or a wildcard: task.*, disclose.*, action.*")
 	}
 	if !slices.Contains(GrantModes, n.Mode) {
 		bad("mode", "must be allow, ask or deny")

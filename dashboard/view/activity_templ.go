@@ -238,7 +238,7 @@ func Activity(p ActivityPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " rows</button></p></form></section><section class=\"card pad stack\"><h2>Take a copy</h2><p>All rows with their data, readable by anybody who has the file: JSON, one row a line, with all hashes and a signed head. It can be verified without this node: <code class=\"mono\">agentlink audit verify-export</code></p><form method=\"post\" action=\"/activity/export\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " rows</button></p></form></section><section class=\"card pad stack\"><h2>Take a copy</h2><p>All rows with their data, readable by anybody who has the file: JSON, one row a line, with all hashes and a signed head. It can be verified without this node: <code class=\"mono\">agentlink audit verify-export</code></p><form method=\"post\" action=\"/activity/export\" data-file>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

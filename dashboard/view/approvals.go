@@ -58,6 +58,7 @@ type ApprovalPage struct {
 	Hash                           string
 	Reasons                        []Reason
 	Warnings                       []string
+	Text                           string // of a chat message
 	Terms                          HeldTerms
 	NeedsOverride, NeedsWord       bool
 	Run                            bool // the node runs it as soon as it is approved

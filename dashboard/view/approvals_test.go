@@ -58,6 +58,10 @@ func TestApproval(t *testing.T) {
 	used.Came = view.Came{Meaning: view.OK, Word: "done", Why: "It was carried out and checked.", Code: "AL-N1KB4A6T", ReceiptURL: "/approvals/1/receipt"}
 	golden(t, "approval-used", view.Approval(used))
 
+	chat := anApproval()
+	chat.What, chat.Parameters = view.Sentence{view.Bold("scout"), view.Plain(" writes to "), view.Bold("juno@ben.example")}, nil
+	chat.Text = "Hello,\n\n\n\n\ndoes Friday suit you?\n" + hostile
+	golden(t, "approval-message", view.Approval(chat))
 	golden(t, "approval-proposal", view.Approval(aHeldProposal()))
 
 	sent := aHeldProposal()

@@ -39,6 +39,7 @@ type Happening struct {
 	Meaning Meaning
 	Word    string
 	Text    string
+	Name    string // of the one task or contact, in place of Text
 	URL     string
 	At      time.Time
 }

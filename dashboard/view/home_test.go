@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,12 +15,15 @@ func TestHome(t *testing.T) {
 		Frame: f, More: true,
 		Asks: []view.Ask{
 			{URL: "/approvals/1", What: view.Sentence{view.Bold("scout"), view.Plain(" will "), view.Bold("book Da Piero for 4 on Friday 9 May 2031 at 20:00")},
-				Why: "action.reservation.book: the agent is not autonomous", ExpiresAt: now.Add(130 * time.Minute)},
+				Why: "Book a table: the agent is not autonomous", ExpiresAt: now.Add(130 * time.Minute)},
 			{URL: "/contacts/2", What: view.Sentence{view.Bold("juno@ben.exаmple"), view.Plain(" asks to connect with "), view.Bold("scout")},
 				Why: "compare the fingerprint before you accept"},
+			{URL: "/approvals/3", What: view.Sentence{view.Bold("scout"), view.Plain(" writes to "), view.Bold("juno@ben.example"), view.Plain(" – "), view.Bold(strings.Repeat("long ", 40))},
+				Why: "Send a chat message: a grant says to ask you", ExpiresAt: now.Add(20 * time.Hour)},
 		},
 		Happened: []view.Happening{
 			{Meaning: view.OK, Word: "Confirmed", Text: "1 task", URL: "/tasks"},
+			{Meaning: view.OK, Word: "Agreed", Text: "1 task", Name: "Dinner " + hostile, URL: "/tasks/t"},
 			{Meaning: view.No, Word: "Failed", Text: "2 messages", URL: "/messages"},
 		},
 		Health: view.Health{Rows: 51, Undelivered: 3},

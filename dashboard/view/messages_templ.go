@@ -343,7 +343,7 @@ func unsent(rows []UnsentRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Say(row.What).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = sayShort(row.What).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -47,8 +47,10 @@
     }
   };
 
-  // A form decides once, however often its button is pressed.
+  // A form decides once, however often its button is pressed. One that gives a file
+  // leaves its page open, to be used again.
   document.addEventListener("submit", (event) => {
+    if (event.target.hasAttribute("data-file")) return;
     if (event.target.hasAttribute("data-sent")) { event.preventDefault(); return; }
     event.target.setAttribute("data-sent", "");
   });
