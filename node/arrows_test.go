@@ -24,7 +24,7 @@ const module = "agentlink/"
 
 // leaves import at most the kernel and one another, so anyone may import them.
 var leaves = []string{
-	"node", "node/audit", "node/budget", "node/config", "node/display", "node/identity", "node/oauth", "node/outbox", "node/owner",
+	"node", "node/audit", "node/budget", "node/config", "node/display", "node/hookup", "node/identity", "node/oauth", "node/outbox", "node/owner",
 	"node/seal", "node/token", "node/api/problem", "node/api/schema", "migrations", "rego",
 }
 
@@ -42,6 +42,7 @@ var arrows = []struct {
 	{"node/budget", nil},
 	{"node/config", nil},
 	{"node/display", nil},
+	{"node/hookup", nil},
 	{"node/identity", nil},
 	{"node/oauth", nil},
 	{"node/outbox", nil},
@@ -106,7 +107,9 @@ var homes = []struct {
 	{"github.com/go-webauthn/webauthn", []string{"node/owner"}, nil},
 	{"github.com/go-oauth2/oauth2", []string{"node/oauth"}, nil},
 	{"github.com/gofiber/fiber", []string{"node/api", "node/api/*", "dashboard", "node/app"}, nil},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"node/api/mcp"}, nil},
+	{"github.com/pelletier/go-toml", []string{"node/hookup"}, nil},
+	{"github.com/tailscale/hujson", []string{"node/hookup"}, nil},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"node/api/mcp"}, []string{"dashboard/browsertest"}},
 	{"github.com/valyala/fasthttp", []string{"node/api"}, nil},
 	{"database/sql", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
 	{"modernc.org/sqlite", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
