@@ -77,18 +77,18 @@ func (v *visit) showAuthorize(query url.Values, refused string) error {
 		return err
 	}
 	if wrong != nil {
-		return v.showWrong(query, *wrong)
+		return v.showWrong(*wrong)
 	}
 	return v.show(view.Authorize(p))
 }
 
 // showWrong never leads to the program by itself: anybody can register an
 // address, and would have a link of this node that goes there.
-func (v *visit) showWrong(query url.Values, wrong oauth.Problem) error {
+func (v *visit) showWrong(wrong oauth.Problem) error {
 	v.c.Status(fiber.StatusBadRequest)
 	return v.show(view.Go(view.GoPage{
 		Title: "This program cannot be let in", Text: wrong.Message, URL: wrong.Back,
-		Program: view.Program{Place: view.Place(oauth.PlaceOf(query.Get("redirect_uri")))},
+		Program: view.Program{Place: view.Place(oauth.PlaceOf(wrong.Back))},
 	}))
 }
 
@@ -174,7 +174,7 @@ func (v *visit) answerProgram(query url.Values, decide func(tx node.Tx, request 
 		return err
 	}
 	if wrong != nil {
-		return v.showWrong(query, *wrong)
+		return v.showWrong(*wrong)
 	}
 	v.c.Set("Refresh", "0; url="+page.URL)
 	return v.show(view.Go(page))

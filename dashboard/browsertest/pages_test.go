@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// early are the pages of those who come in; TestSetUpWithPasskey looks at them.
-var early = []string{"/login", "/login/recovery", "/confirm", "/link/:secret", "/setup", "/settings/passkeys/:id"}
+// early are the pages of those who come in, from outside or from another program;
+// TestSetUpWithPasskey and TestConsent look at them.
+var early = []string{"/login", "/login/recovery", "/confirm", "/link/:secret", "/setup", "/settings/passkeys/:id", "/oauth/authorize"}
 
 func isEarly(route string) bool {
 	return slices.Contains(early, route) || strings.HasPrefix(route, "/setup/")

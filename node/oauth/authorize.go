@@ -92,7 +92,7 @@ func (s *Service) readRest(r *Request, host string, query url.Values) (code, mes
 		return err.Error(), descriptionOf(err)
 	}
 	r.library = parsed
-	r.library.RedirectURI, r.library.Scope, r.library.Request = r.Redirect, Scope, nil
+	r.library.ClientID, r.library.RedirectURI, r.library.Scope, r.library.Request = r.Client.ID, r.Redirect, Scope, nil
 	return "", ""
 }
 

@@ -25,6 +25,8 @@ type exchange struct {
 	tx     node.Tx
 	client Client
 	secret string // that the client showed
+	// redirect is the address that the client names again, "" where it does not.
+	redirect string
 	// resource is what the client asks for, "" for what it was given.
 	resource string
 	// authorization is what this is about, once it is known.
@@ -147,6 +149,9 @@ func (e *exchange) GetByCode(_ context.Context, code string) (oauth2.TokenInfo, 
 	s, err := e.take(code, codePrefix, KindCode)
 	if err != nil || s == nil {
 		return nil, err
+	}
+	if e.redirect == "" { // OAuth 2.1 has PKCE in its place; the library compares with what is given here
+		s.RedirectURI = ""
 	}
 	return &models.Token{
 		Code: code, ClientID: e.client.ID, UserID: s.AuthorizationID, RedirectURI: s.RedirectURI, Scope: Scope,

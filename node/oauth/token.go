@@ -14,12 +14,10 @@ import (
 // Grants are the values of grant_type that Token takes.
 var Grants = []string{oauth2.AuthorizationCode.String(), oauth2.Refreshing.String()}
 
-// Credentials are a client's.
-type Credentials struct {
-	ClientID string
-	Secret   string
-	Method   Method // by which they came
-}
+// Credentials are a client's. Whether they came in the header or in the form makes
+// no difference, although a client says beforehand which it will be: some do the
+// other, and nothing is won by refusing it.
+type Credentials struct{ ClientID, Secret string }
 
 // TokenRequest is what a client sends to the token endpoint, each field once.
 type TokenRequest struct {
@@ -77,7 +75,7 @@ func (s *Service) Token(tx node.Tx, r TokenRequest) (Tokens, *Refusal, error) {
 	if refusal != nil || err != nil {
 		return Tokens{}, refusal, err
 	}
-	e := &exchange{Service: s, tx: tx, client: c, secret: r.Secret, resource: resource}
+	e := &exchange{Service: s, tx: tx, client: c, secret: r.Secret, redirect: r.RedirectURI, resource: resource}
 	return e.run(grant, r)
 }
 
@@ -95,7 +93,7 @@ func (s *Service) authenticate(tx node.Tx, given Credentials) (Client, *Refusal,
 	if err != nil {
 		return Client{}, &InvalidClient, except(node.NotFound, err)
 	}
-	if c.Method != given.Method || !(&clientInfo{hash: c.SecretHash}).VerifyPassword(given.Secret) {
+	if !(&clientInfo{hash: c.SecretHash}).VerifyPassword(given.Secret) {
 		return Client{}, &InvalidClient, nil
 	}
 	return c, nil, nil
@@ -103,9 +101,8 @@ func (s *Service) authenticate(tx node.Tx, given Credentials) (Client, *Refusal,
 
 func (e *exchange) run(grant oauth2.GrantType, r TokenRequest) (Tokens, *Refusal, error) {
 	library := e.server()
-	redirect := r.RedirectURI
 	info, err := library.GetAccessToken(e.tx.Context(), grant, &oauth2.TokenGenerateRequest{
-		ClientID: e.client.ID, ClientSecret: e.secret, RedirectURI: redirect,
+		ClientID: e.client.ID, ClientSecret: e.secret, RedirectURI: e.redirect,
 		Code: r.Code, CodeVerifier: r.CodeVerifier, Refresh: r.Refresh,
 	})
 	if err != nil {

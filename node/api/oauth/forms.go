@@ -195,12 +195,9 @@ func (d *door) form(w http.ResponseWriter, r *http.Request) (clientForm, *oauth.
 	return clientForm{values: values, credentials: given}, nil
 }
 
-// credentialsOf reads who the client says it is, and how it shows it.
+// credentialsOf reads who the client says it is, and its secret.
 func credentialsOf(authorization string, form url.Values) (oauth.Credentials, bool) {
-	given := oauth.Credentials{ClientID: form.Get("client_id"), Secret: form.Get("client_secret"), Method: oauth.MethodNone}
-	if given.Secret != "" {
-		given.Method = oauth.MethodPost
-	}
+	given := oauth.Credentials{ClientID: form.Get("client_id"), Secret: form.Get("client_secret")}
 	if authorization == "" {
 		return given, given.ClientID != ""
 	}
@@ -213,5 +210,5 @@ func credentialsOf(authorization string, form url.Values) (oauth.Credentials, bo
 	id, errID := url.QueryUnescape(name)
 	key, errKey := url.QueryUnescape(secret)
 	same := !form.Has("client_id") || form.Get("client_id") == id
-	return oauth.Credentials{ClientID: id, Secret: key, Method: oauth.MethodBasic}, errID == nil && errKey == nil && same && id != ""
+	return oauth.Credentials{ClientID: id, Secret: key}, errID == nil && errKey == nil && same && id != ""
 }

@@ -51,7 +51,7 @@ type credentials struct{ client, key string }
 // The errors of RFC 6749 that the endpoint gives.
 var (
 	invalidRequest   = refused{400, tokenProblem{"invalid_request", "Send a form with grant_type=client_credentials, and client_id and client_secret either in it or as Basic credentials."}}
-	unsupportedGrant = refused{400, tokenProblem{"unsupported_grant_type", "The only grant_type is client_credentials."}}
+	unsupportedGrant = refused{400, tokenProblem{"unsupported_grant_type", "With an agent's key the only grant_type is client_credentials."}}
 	invalidClient    = refused{401, tokenProblem{"invalid_client", "This client is not known here, or its key is wrong, or it is disabled."}}
 	tooManyFailures  = refused{429, tokenProblem{"rate_limited", "Too many failed tries. Wait for the seconds in Retry-After."}}
 )
