@@ -100,7 +100,7 @@ func (v *visit) readAgent(tx node.Tx, page *view.AgentPage) error {
 		return err
 	}
 	page.Agent, page.Says, page.Modes = v.agentView(a), says(a), modeChoices(a.Mode)
-	page.HookUps = v.d.hookUps(a)
+	page.HookUps, page.Tools = v.d.hookUps(a), toolsForm(a, page.Frame.CSRF)
 	if page.Clients, err = v.clientsOf(tx, a.ID, page.Frame.CSRF); err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"agentlink/dashboard/view"
+	"agentlink/node"
+	"agentlink/node/hookup"
 	"agentlink/policy"
 )
 
@@ -9,7 +11,43 @@ import (
 // to copy. None of them holds the key: a line's arguments are seen by others on
 // the machine, and shells remember them.
 func (d *Dashboard) hookUps(a policy.Agent) []view.HookUp {
-	return []view.HookUp{{
+	address := node.Address{Handle: a.Handle, Host: d.Info.Host}.String()
+	var all []view.HookUp
+	for _, client := range hookup.Clients() {
+		all = append(all, d.hookUp(client, address))
+	}
+	return append(all, d.plainHTTP(a))
+}
+
+// hookUp shows the command that does it, then the two ways by hand.
+func (d *Dashboard) hookUp(client hookup.Client, address string) view.HookUp {
+	up := view.HookUp{ID: client.Name, Title: client.Title}
+	if client.Name != "generic" {
+		up.Steps = []view.HookUpStep{{
+			Text:  "On the machine where " + client.Title + " runs. It asks for the key, and keeps a copy of the settings that it changes.",
+			Lines: "agentlink hookup " + client.Name + " " + address + " --url " + d.Info.URL + " --write",
+		}}
+	}
+	server := hookup.Server{Name: hookup.DefaultName, URL: d.Info.URL, HTTP: true}
+	up.Steps = append(up.Steps, view.HookUpStep{Text: "Or by the address alone, without a key: you approve the program here."})
+	up.Steps = append(up.Steps, steps(client, server)...)
+	server.HTTP, server.Command, server.KeyFile = false, "agentlink", hookup.ExampleKeyFile(address)
+	up.Steps = append(up.Steps, view.HookUpStep{Text: "Or with the key in a file of mode 0600, whose name you put in:"})
+	up.Steps = append(up.Steps, steps(client, server)...)
+	return up
+}
+
+func steps(client hookup.Client, server hookup.Server) []view.HookUpStep {
+	var all []view.HookUpStep
+	for _, step := range client.Steps(server, client.Where) {
+		all = append(all, view.HookUpStep{Text: step.Text, Lines: step.Lines})
+	}
+	return all
+}
+
+// plainHTTP is for programs that speak no MCP.
+func (d *Dashboard) plainHTTP(a policy.Agent) view.HookUp {
+	return view.HookUp{
 		ID: "rest", Title: "Plain HTTP",
 		Steps: []view.HookUpStep{
 			{
@@ -26,5 +64,5 @@ func (d *Dashboard) hookUps(a policy.Agent) []view.HookUp {
 				Lines: d.Info.URL + "/openapi.json",
 			},
 		},
-	}}
+	}
 }

@@ -62,6 +62,7 @@ type AgentPage struct {
 	Answers   []AnswerRow
 	MoreSides bool // there are more contacts than were looked at
 	Grants    GrantsEditor
+	Tools     ToolsForm
 	HookUps   []HookUp
 	Clients   ClientsCard
 }
@@ -104,7 +105,7 @@ type HookUp struct {
 	Steps []HookUpStep
 }
 
-// HookUpStep is lines to copy, with what they do.
+// HookUpStep is lines to copy, with what they do; Lines is "" for a remark.
 type HookUpStep struct{ Text, Lines string }
 
 // KeyPage shows a key, this once; or asks whether there is to be a new one.

@@ -20,9 +20,13 @@ var modes = []view.ModeChoice{
 func hookUps() []view.HookUp {
 	return []view.HookUp{{ID: "rest", Title: "Plain HTTP", Steps: []view.HookUpStep{
 		{Text: "Change the key for a token.", Lines: "umask 077\ncurl -su scout http://localhost:7410/oauth/token | sed 's/\"/\\1/' > token"},
-		{Text: "Work with it.", Lines: "curl -sH @token http://localhost:7410/v1/agent/me"},
+		{Text: "Or by hand:"}, {Text: "Work with it.", Lines: "curl -sH @token http://localhost:7410/v1/agent/me"},
 	}}}
 }
+
+var someTools = view.ToolsForm{URL: "/agents/0197/tools", CSRF: "token", Groups: []view.ToolGroup{
+	{Value: "read", Name: "Look", Means: "Contacts and tasks.", Chosen: true}, {Value: "talk", Name: "Talk", Means: "Messages."},
+}}
 
 func someAnswers() []view.AnswerRow {
 	return []view.AnswerRow{
@@ -53,7 +57,7 @@ func TestAgentOf(t *testing.T) {
 	t.Parallel()
 	page := view.AgentPage{
 		Frame: frame("Agent", "/agents"), Agent: anAgent(), Says: "scout waits for you.", Modes: modes, Answers: someAnswers(), MoreSides: true,
-		Grants: view.GrantsEditor{AgentURL: "/agents/0197", Handle: "scout", Now: now, Form: aForm()}, HookUps: hookUps(),
+		Grants: view.GrantsEditor{AgentURL: "/agents/0197", Handle: "scout", Now: now, Form: aForm()}, HookUps: hookUps(), Tools: someTools,
 	}
 	golden(t, "agent", view.AgentOf(page))
 	page.Frame.Notice = "The agent is disabled: it can do nothing."
