@@ -17,6 +17,7 @@ import (
 	"agentlink/node/api/socket"
 	"agentlink/node/audit"
 	"agentlink/node/nodetest"
+	"agentlink/node/owner"
 )
 
 // aMonday is when these tests begin.
@@ -149,6 +150,21 @@ func TestSignInLinkOnce(t *testing.T) {
 	page.Submit("", nil).Want(http.StatusUnauthorized)
 	other.Get("/link/" + strings.Repeat("A", 43)).Want(http.StatusUnauthorized).Says("leads nowhere")
 	other.Get("/setup/link/" + strings.Repeat("A", 43)).Want(http.StatusUnauthorized).Says("leads nowhere")
+}
+
+// The owner hands the dashboard to another device, after confirming who asks.
+func TestLinkForAnotherDevice(t *testing.T) {
+	t.Parallel()
+	clock := node.NewFakeClock(aMonday)
+	n := nodetest.Start(t, nodetest.Options{Clock: clock})
+	v := n.SignIn()
+	page := v.Get("/settings").Follow("/settings/link").Want(http.StatusOK).Says("only this machine reaches").Submit("Show me a link", nil)
+	link := regexp.MustCompile(`http://localhost:\d+/link/[\w-]{43}`).FindString(page.Want(http.StatusOK).Says("works once, until").Text())
+	phone := n.Visitor()
+	phone.Get(link).Want(http.StatusOK).Submit("", nil).Want(http.StatusOK).Says("This node")
+	n.Visitor().Get(link).Want(http.StatusUnauthorized).Says("used already")
+	clock.Advance(owner.FreshTime)
+	v.Get("/settings/link").Want(http.StatusOK).Says("Confirm that it is you")
 }
 
 // The session's end is seen at once, here and in the log.

@@ -53,6 +53,10 @@ func TestApproval(t *testing.T) {
 	warned.NeedsOverride, warned.NeedsWord, warned.Run = true, true, true
 	golden(t, "approval-warned", view.Approval(warned))
 
+	approved := anApproval()
+	approved.Pending, approved.Status, approved.DecidedAt = false, "approved", now
+	golden(t, "approval-approved", view.Approval(approved))
+
 	used := anApproval()
 	used.Pending, used.Status, used.Meaning, used.DecidedAt, used.Note = false, "consumed", view.OK, now, "go ahead"
 	used.Came = view.Came{Meaning: view.OK, Word: "done", Why: "It was carried out and checked.", Code: "AL-N1KB4A6T", ReceiptURL: "/approvals/1/receipt"}

@@ -44,6 +44,10 @@ func TestSettingsPages(t *testing.T) {
 		Host: "ada.example", URL: "http://localhost:7410", Fingerprint: "abcdefgh234567abcdefgh23", DataDir: "/home/ada/.local/share/agentlink",
 		Database: "sqlite:/home/ada/.local/share/agentlink/node.db", Version: "v1.2.3",
 	}
+	golden(t, "settings-link", view.OtherDevice(view.OtherDevicePage{Frame: f, URL: "http://localhost:7410", Here: true}))
+	golden(t, "settings-link-made", view.OtherDevice(view.OtherDevicePage{
+		Frame: f, URL: "https://ada.example", Link: "https://ada.example/link/secret", QR: view.QR{Size: 29, Path: "M4 4h7v1h-7z"}, ExpiresAt: now.Add(15 * time.Minute),
+	}))
 	key := view.PasskeyRow{URL: "/settings/passkeys/1", Name: "Tele\u202ephone", Party: "localhost", Here: true, CreatedAt: now.Add(-time.Hour)}
 	golden(t, "settings", view.Settings(view.SettingsPage{
 		Frame: f, Password: true, CodesLeft: 9, CodesAt: now.Add(-time.Hour), Node: facts,

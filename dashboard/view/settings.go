@@ -48,6 +48,16 @@ type AddPasskeyPage struct {
 	Name    string
 }
 
+// OtherDevicePage makes a one-time link for another device, and shows it once.
+type OtherDevicePage struct {
+	Frame     Frame
+	URL       string // of the dashboard
+	Here      bool   // that address is reached from this machine alone
+	Link      string // "" before it is made
+	QR        QR
+	ExpiresAt time.Time
+}
+
 // FormPage is a page of the settings with a form and nothing else.
 type FormPage struct {
 	Frame Frame
