@@ -92,8 +92,8 @@ func (v *visit) showWrong(wrong oauth.Problem) error {
 	}))
 }
 
-// overMCP says in a few words what each group of tools is for.
-var overMCP = map[policy.ToolGroup]string{
+// toolWords say what the groups of tools are for.
+var toolWords = map[policy.ToolGroup]string{
 	policy.ToolsRead: "read and wait", policy.ToolsTalk: "connect and chat", policy.ToolsTasks: "work on tasks",
 	policy.ToolsActions: "ask for approval and act",
 }
@@ -109,7 +109,7 @@ func (v *visit) agentChoices(tx node.Tx) ([]view.AgentChoice, error) {
 		}
 		var tools []string
 		for _, group := range a.Tools {
-			tools = append(tools, overMCP[group])
+			tools = append(tools, toolWords[group])
 		}
 		mode := modeWords[a.Mode]
 		choices = append(choices, view.AgentChoice{ID: a.ID, Handle: a.Handle, Name: a.Name, Mode: mode.name, Means: mode.means, Tools: strings.Join(tools, ", ")})

@@ -134,7 +134,7 @@ func (n *Node) wireAgents() {
 func (n *Node) wireSocket() {
 	n.socket = socket.New(socket.Config{
 		DB: n.store, IDs: n.options.IDs, Log: n.log, Owner: n.owner, Access: n.access, Policy: n.policy, Decider: n.engine, Decisions: n.engine,
-		Approvals: n.approvals, Coordination: n.coordination, Actions: n.actions, Directory: n.directory,
+		Approvals: n.approvals, Coordination: n.coordination, Actions: n.actions, Clients: n.oauth, Directory: n.directory,
 		Audit: n.audit, Events: n.store, Info: n.Info, Changed: n.ownerActed.ring, UID: os.Getuid(),
 	})
 }

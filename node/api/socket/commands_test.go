@@ -17,12 +17,12 @@ import (
 // decides it here.
 var (
 	reading = []string{
-		socket.AgentList, socket.ApprovalList, socket.ApprovalShow, socket.AuditTail, socket.AuditVerify, socket.ConnectionList,
+		socket.AgentList, socket.ApprovalList, socket.ApprovalShow, socket.AuditTail, socket.AuditVerify, socket.ClientList, socket.ConnectionList,
 		socket.ConnectionShow, socket.GrantDecision, socket.GrantExplain, socket.GrantList, socket.MessageList, socket.NodeStatus, socket.ReceiptExport,
 		socket.TaskList, socket.TaskShow,
 	}
 	deciding = []string{
-		socket.AgentCreate, socket.AgentKey, socket.AgentMode, socket.AgentStatus, socket.ApprovalDecide, socket.ConnectionAccept,
+		socket.AgentCreate, socket.AgentKey, socket.AgentMode, socket.AgentStatus, socket.AgentTools, socket.ApprovalDecide, socket.ClientRevoke, socket.ConnectionAccept,
 		socket.ConnectionInvite, socket.ConnectionReject, socket.ConnectionRequest, socket.ConnectionRevoke, socket.ConnectionSettings,
 		socket.GrantRemove, socket.GrantSet, socket.MessageSend, socket.OwnerLink, socket.OwnerPassword,
 	}

@@ -18,6 +18,7 @@ import (
 	"agentlink/coordination"
 	"agentlink/node"
 	"agentlink/node/audit"
+	"agentlink/node/oauth"
 	"agentlink/node/owner"
 	"agentlink/policy"
 )
@@ -49,6 +50,7 @@ type Config struct {
 	Approvals    *approvals.Service
 	Coordination *coordination.Service
 	Actions      *actions.Service
+	Clients      *oauth.Service
 	Directory    coordination.Directory
 	Audit        *audit.Log
 	Events       audit.Store
@@ -73,6 +75,7 @@ func New(config Config) *Server {
 	}
 	s := &Server{Config: config, commands: map[string]command{}}
 	s.agentCommands()
+	s.clientCommands()
 	s.grantCommands()
 	s.connectionCommands()
 	s.approvalCommands()

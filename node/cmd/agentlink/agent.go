@@ -14,7 +14,8 @@ Its mode says how much it may do on its own:
   manual      every message and task write waits for your approval
   assisted    messages and task writes go ahead; connections and actions wait
   autonomous  connections go ahead too, and actions that a grant allows`,
-		c.agentCreate(), c.agentList(), c.agentMode(), c.agentDisable(), c.agentEnable(), c.agentTools(), c.agentKey())
+		c.agentCreate(), c.agentList(), c.agentMode(), c.agentDisable(), c.agentEnable(), c.agentTools(), c.agentKey(),
+		c.agentClients(), c.agentRevoke())
 }
 
 func (c *cli) agentCreate() *cobra.Command {
