@@ -32,6 +32,17 @@
     }
   };
 
+  // A page without HTTPS has no clipboard: there the text is selected at least.
+  const copy = async (button, from) => {
+    try {
+      await navigator.clipboard.writeText(from.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(from);
+      button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+    }
+  };
+
   const local = (root) => {
     for (const time of root.querySelectorAll("time[data-when]")) {
       const at = new Date(time.dateTime);
@@ -40,10 +51,7 @@
     }
     for (const button of root.querySelectorAll("button[data-copy]")) {
       button.hidden = false;
-      button.addEventListener("click", async () => {
-        await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-        button.textContent = "Copied";
-      });
+      button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copy)));
     }
   };
 
