@@ -22,23 +22,22 @@ func (d *Dashboard) hookUps(a policy.Agent) []view.HookUp {
 // hookUp shows the command that does it, then the two ways by hand.
 func (d *Dashboard) hookUp(client hookup.Client, address string) view.HookUp {
 	up := view.HookUp{ID: client.Name, Title: client.Title}
-	if client.Name != "generic" {
+	if client.Place() {
 		up.Steps = []view.HookUpStep{{
-			Text:  "On the machine where " + client.Title + " runs. It asks for the key, and keeps a copy of the settings that it changes.",
+			Head: "With one command", Text: "On the machine where " + client.Title + " runs. It asks for the key, and keeps a copy of the settings that it changes:",
 			Lines: "agentlink hookup " + client.Name + " " + address + " --url " + d.Info.URL + " --write",
 		}}
 	}
 	server := hookup.Server{Name: hookup.DefaultName, URL: d.Info.URL, HTTP: true}
-	up.Steps = append(up.Steps, view.HookUpStep{Text: "Or by the address alone, without a key: you approve the program here."})
-	up.Steps = append(up.Steps, steps(client, server)...)
+	up.Steps = append(up.Steps, way("By the address alone", "No key is needed: you approve the program here.", client, server)...)
 	server.HTTP, server.Command, server.KeyFile = false, "agentlink", hookup.ExampleKeyFile(address)
-	up.Steps = append(up.Steps, view.HookUpStep{Text: "Or with the key in a file of mode 0600, whose name you put in:"})
-	up.Steps = append(up.Steps, steps(client, server)...)
+	up.Steps = append(up.Steps, way("By hand, with the key in a file",
+		"Only the program's user may read the file (mode 0600). Put its path in, and that of agentlink where it is not found.", client, server)...)
 	return up
 }
 
-func steps(client hookup.Client, server hookup.Server) []view.HookUpStep {
-	var all []view.HookUpStep
+func way(head, text string, client hookup.Client, server hookup.Server) []view.HookUpStep {
+	all := []view.HookUpStep{{Head: head, Text: text}}
 	for _, step := range client.Steps(server, client.Where) {
 		all = append(all, view.HookUpStep{Text: step.Text, Lines: step.Lines})
 	}

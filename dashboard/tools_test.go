@@ -53,7 +53,7 @@ func TestHookUps(t *testing.T) {
 	page := b.get("/agents/" + scout.ID).want(http.StatusOK)
 	for _, client := range hookup.Clients() {
 		page.says("<summary>"+client.Title+"</summary>", `data-copy="`+client.Name+`-`)
-		if client.Name != "generic" {
+		if client.Place() {
 			page.says("agentlink hookup " + client.Name + " scout@" + host + " --url http://" + host + " --write")
 		}
 	}

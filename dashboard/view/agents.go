@@ -105,8 +105,9 @@ type HookUp struct {
 	Steps []HookUpStep
 }
 
-// HookUpStep is lines to copy, with what they do; Lines is "" for a remark.
-type HookUpStep struct{ Text, Lines string }
+// HookUpStep is lines to copy, with what they do; Lines is "" for a remark. Head
+// begins another way to do it.
+type HookUpStep struct{ Head, Text, Lines string }
 
 // KeyPage shows a key, this once; or asks whether there is to be a new one.
 type KeyPage struct {

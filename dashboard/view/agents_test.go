@@ -20,7 +20,7 @@ var modes = []view.ModeChoice{
 func hookUps() []view.HookUp {
 	return []view.HookUp{{ID: "rest", Title: "Plain HTTP", Steps: []view.HookUpStep{
 		{Text: "Change the key for a token.", Lines: "umask 077\ncurl -su scout http://localhost:7410/oauth/token | sed 's/\"/\\1/' > token"},
-		{Text: "Or by hand:"}, {Text: "Work with it.", Lines: "curl -sH @token http://localhost:7410/v1/agent/me"},
+		{Head: "By hand", Text: "With the key in a file."}, {Text: "Work with it.", Lines: "curl -sH @token http://localhost:7410/v1/agent/me"},
 	}}}
 }
 

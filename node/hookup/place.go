@@ -46,6 +46,9 @@ func (p place) on(m Machine) string {
 	return filepath.Join(m.Home, p.home, p.file)
 }
 
+// Place says whether the client has a usual place for its settings.
+func (c Client) Place() bool { return c.place.file != "" }
+
 // File is the client's file of settings; "" where it has no usual place.
 func (c Client) File(m Machine) string { return c.place.on(m) }
 
