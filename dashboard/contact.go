@@ -56,11 +56,17 @@ func (v *visit) describeContact(page *view.ContactPage, c coordination.Connectio
 	page.Incoming = c.Status == coordination.PendingIncoming
 	page.Active = c.Status == coordination.ConnActive && !c.KeyChanged
 	page.CanEnd = !over(c.Status) && !page.Incoming
+	page.Asked = asked(c.Status)
 	page.GrantsURL = grantsURL(c.AgentID, c.Contact)
 	page.KnowsURL, page.ThreadURL = ledgerURL(c.Contact), threadURL(c.ID)+"#latest"
 	if c.Status == coordination.PendingOwner {
 		page.ApprovalURL = "/approvals/" + c.ApprovalID
 	}
+}
+
+// asked says whether a connection is still a request of ours.
+func asked(status coordination.ConnectionStatus) bool {
+	return status == coordination.PendingOwner || status == coordination.PendingOutgoing
 }
 
 // readContact adds what the contact knows, its tasks, the latest messages and
@@ -174,7 +180,7 @@ func (v *visit) revokeForm() error {
 		}
 		names, err := v.d.agentNames(tx)
 		page.ID, page.Contact, page.Agent = c.ID, c.Contact, names[c.AgentID]
-		page.Told = c.Status != coordination.PendingOwner
+		page.Told, page.Asked = c.Status != coordination.PendingOwner, asked(c.Status)
 		return err
 	})
 	if err != nil {

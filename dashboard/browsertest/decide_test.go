@@ -7,6 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"agentlink/approvals"
 	"agentlink/node/api/socket"
@@ -51,6 +55,23 @@ func TestDecideWithoutScripts(t *testing.T) {
 		t.Errorf("decided: %s and %s", w.status(yes), w.status(no))
 	}
 	v.Get("/").Want(http.StatusOK).Says("Nothing waits for you")
+}
+
+// Enter in the note decides nothing: it takes a button.
+func TestEnterDecidesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, alone)
+	id := w.ask("Da Piero")
+	b := signedIn(t, w.ada)
+	b.visit("/approvals/" + id)
+	b.fill("Note", "not sure yet")
+	b.must(chromedp.Do(b.ctx, chromedp.KeyEvent(kb.Enter)))
+	time.Sleep(500 * time.Millisecond)
+	if got := w.status(id); got != approvals.Pending {
+		t.Fatalf("Enter made the approval %s", got)
+	}
+	b.follow("Approve once")
+	b.says("Approved.", "not sure yet")
 }
 
 // Pressing twice decides once, on the page and under it.

@@ -25,6 +25,7 @@ func newHousehold(t testing.TB, change ...func(*world)) *household {
 	h.clerk = h.ada.CreateAgent("clerk", policy.Autonomous)
 	h.vera = h.ben.CreateAgent("vera", policy.Autonomous)
 	h.rules()
+	h.refused()
 	h.talks()
 	h.dines()
 	h.negotiates()
@@ -39,6 +40,12 @@ func (h *household) rules() {
 	h.ada.Grant(h.scout, "", "task.*", policy.Allow)
 	h.allow(h.ben, h.juno, h.scout.Address, policy.DiscloseAvailability)
 	nodetest.Owner[socket.Agent](h.ada, socket.AgentStatus, socket.ChangeStatus{Agent: h.clerk.ID, Status: policy.Disabled})
+}
+
+// refused: the agent has once tried to tell what a grant denies.
+func (h *household) refused() {
+	h.t.Helper()
+	h.start("Dinner, not too dear", dinner(map[string]any{"budgetPerPerson": 40})).Want(http.StatusForbidden)
 }
 
 // talks: messages in both directions, one that was rejected, and one that waits.

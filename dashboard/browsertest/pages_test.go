@@ -1,9 +1,12 @@
 package browsertest
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+
+	"agentlink/policy"
 )
 
 // early are the pages of those who come in, from outside or from another program;
@@ -50,6 +53,22 @@ func TestPages(t *testing.T) {
 			names[name]++
 		}
 	}
+}
+
+// TestGrantThatOpens looks at a grant that would have let through what was refused.
+func TestGrantThatOpens(t *testing.T) {
+	t.Parallel()
+	browser(t)
+	h := newHousehold(t)
+	b := signedIn(t, h.ada)
+	query := url.Values{"capability": {policy.DiscloseBudget}, "mode": {"allow"}, "contact": {h.juno.Address}}
+	b.visit("/agents/" + h.scout.ID + "/grants/change?" + query.Encode())
+	b.says("Refused, and would have gone ahead", "It is refused today", "Nothing is changed yet")
+	red := eval[string](b, `getComputedStyle(document.querySelector("#past .opens")).boxShadow`)
+	if !strings.Contains(red, "rgb(163, 39, 31)") {
+		t.Errorf("what would have gone ahead has the colour %s", red)
+	}
+	b.look("a grant that opens")
 }
 
 // look checks the page that is open, and takes its picture.

@@ -113,7 +113,7 @@ func smaller(b *tab, data []byte) []byte {
 			count[colourAt(full, x, y)]++
 		}
 	}
-	palette := few(count, 96)
+	palette := few(count, 224)
 	small, near := image.NewPaletted(bounds, palette), map[color.RGBA]uint8{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
@@ -158,7 +158,7 @@ func few(count map[color.RGBA]int, limit int) color.Palette {
 		}
 	}
 	for _, c := range all {
-		if kind := (color.RGBA{c.R >> 6, c.G >> 6, c.B >> 6, 0}); !kinds[kind] {
+		if kind := (color.RGBA{c.R >> 5, c.G >> 5, c.B >> 5, 0}); !kinds[kind] {
 			kinds[kind] = true
 			take(c)
 		}

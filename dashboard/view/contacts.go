@@ -40,6 +40,7 @@ type ContactPage struct {
 	ApprovalURL        string // of our agent's request, while the owner decides
 	Active             bool
 	CanEnd             bool
+	Asked              bool // our side asked, and nobody has accepted yet
 	StructuredOnly     bool
 	GrantsURL          string
 	Grants             GrantsEditor // unless Incoming
@@ -57,6 +58,14 @@ func (p ContactPage) sinceName() string {
 		return "Ended"
 	}
 	return "First asked"
+}
+
+// endName is what ending comes to.
+func (p ContactPage) endName() string {
+	if p.Asked {
+		return "Take the request back"
+	}
+	return "End the connection"
 }
 
 // KnownKind is what a contact knows of one kind of detail.
@@ -79,6 +88,7 @@ type RevokePage struct {
 	Frame              Frame
 	ID, Contact, Agent string
 	Told               bool // the contact's node gets a notice
+	Asked              bool // it is no connection yet, but a request of ours
 }
 
 // Choice is an agent that a form offers.

@@ -67,6 +67,7 @@ func TestContact(t *testing.T) {
 
 	asked := asks
 	asked.Incoming, asked.Invited, asked.NoteIsOurs, asked.ApprovalURL, asked.CanEnd = false, false, true, "/approvals/p", true
+	asked.Asked = true
 	asked.Word, asked.Means = "Waits for you", "are not connected: your agent asks to ask them"
 	golden(t, "contact-own-request", view.Contact(asked))
 
@@ -88,6 +89,8 @@ func TestRevoke(t *testing.T) {
 	t.Parallel()
 	page := view.RevokePage{Frame: frame("End the connection", "/contacts"), ID: "1", Contact: "juno@ben.example", Agent: "scout", Told: true}
 	golden(t, "contact-revoke", view.Revoke(page))
+	page.Asked = true
+	golden(t, "contact-take-back", view.Revoke(page))
 }
 
 func TestInvite(t *testing.T) {
