@@ -62,7 +62,7 @@ func lay(ctx context.Context, settings config.Config, o Options, master func() (
 
 func (f *foundation) openStore(ctx context.Context, settings config.Config, o Options) (err error) {
 	box := seal.NewBox(f.master.Key(seal.UseRows))
-	f.store, err = store.Open(ctx, store.Config{URL: settings.Database.Reveal(), Box: box, Clock: o.Clock})
+	f.store, err = store.Open(ctx, store.Config{URL: settings.Database.Reveal(), Box: box, Clock: o.Clock, Wrap: o.WrapDatabase})
 	if err != nil {
 		f.store = nil
 		return plainly(err, fmt.Sprintf("the database %s cannot be reached (%s)", settings.Database, config.DatabaseURLName))

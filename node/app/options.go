@@ -7,6 +7,7 @@ import (
 
 	"agentlink/actions"
 	"agentlink/node"
+	"agentlink/node/store"
 )
 
 // Options are what a caller may put in the place of the machine's own. The zero
@@ -25,6 +26,8 @@ type Options struct {
 	Listener, PublicListener net.Listener
 	// Executors carry actions out; the two simulated ones where nil.
 	Executors []actions.Executor
+	// WrapDatabase stands between the store and its driver, for tests; nil for nothing.
+	WrapDatabase store.Wrap
 	// Poll is how often a loop looks without having been woken; 5 s where zero.
 	Poll time.Duration
 }

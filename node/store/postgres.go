@@ -33,7 +33,7 @@ type postgres struct {
 // server's default of 100 connections.
 const maxConns = 20
 
-func openPostgres(ctx context.Context, url string) (engine, error) {
+func openPostgres(ctx context.Context, url string, wrap Wrap) (engine, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil { // its text may hold the password
 		return nil, node.Errorf(node.BadRequest, "The database URL is not one that PostgreSQL understands.")
@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 	}
 	// A frozen process must not keep others off its rows for ever.
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
-	e := &postgres{db: stdlib.OpenDB(*config), config: config, self: rand.Text()}
+	e := &postgres{db: wrap.over(stdlib.GetConnector(*config)), config: config, self: rand.Text()}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.db.SetMaxOpenConns(maxConns)
 	e.db.SetMaxIdleConns(maxConns)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 // read. Readers never wait for the writer, since the journal is a WAL.
 type sqliteFile struct {
 	path    string
+	wrap    Wrap
 	db      *sql.DB // of the writer
 	writer  *writer
 	readDB  *sql.DB
@@ -29,13 +31,13 @@ type sqliteFile struct {
 
 const busyMillis = 5000
 
-func openFile(ctx context.Context, path string) (engine, error) {
+func openFile(ctx context.Context, path string, wrap Wrap) (engine, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, &node.Error{Code: node.Unavailable, Message: "The database file cannot be opened.", Err: err}
 	}
-	e := &sqliteFile{path: path, count: max(4, runtime.NumCPU())}
+	e := &sqliteFile{path: path, wrap: wrap, count: max(4, runtime.NumCPU())}
 	var err error
-	if e.db, err = openPool(path, 1, "immediate", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"); err != nil {
+	if e.db, err = openPool(wrap, path, 1, "immediate", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"); err != nil {
 		return nil, sqliteFault(err).err
 	}
 	if e.writer, err = newWriter(ctx, e.db); err != nil {
@@ -59,23 +61,36 @@ func createPrivate(path string) error {
 
 // openPool opens up to n connections with the same pragmas. The busy time-out
 // comes first, so that the other pragmas already wait.
-func openPool(path string, n int, lock string, pragmas ...string) (*sql.DB, error) {
+func openPool(wrap Wrap, path string, n int, lock string, pragmas ...string) (*sql.DB, error) {
 	options := url.Values{"_txlock": {lock}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyMillis)}}
 	for _, pragma := range pragmas {
 		options.Add("_pragma", pragma)
 	}
 	name := "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + options.Encode()
-	db, err := sql.Open("sqlite", name)
+	plain, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, err
 	}
+	db := wrap.over(sqliteConnector{name, plain.Driver()})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	return db, nil
 }
 
+// sqliteConnector opens connections to one database.
+type sqliteConnector struct {
+	name   string
+	driver driver.Driver
+}
+
+// Connect implements driver.Connector.
+func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.name) }
+
+// Driver implements driver.Connector.
+func (c sqliteConnector) Driver() driver.Driver { return c.driver }
+
 func (e *sqliteFile) openReaders(ctx context.Context) (err error) {
-	if e.readDB, err = openPool(e.path, e.count, "deferred", "query_only(1)"); err != nil {
+	if e.readDB, err = openPool(e.wrap, e.path, e.count, "deferred", "query_only(1)"); err != nil {
 		return err
 	}
 	e.readers = make(chan *sqliteConn, e.count)
@@ -146,7 +161,7 @@ func (e *sqliteFile) schema() schema {
 
 // alone opens a connection of its own: the writer keeps its one.
 func (e *sqliteFile) alone(_ context.Context, use func(*sql.DB) error) error {
-	db, err := openPool(e.path, 1, "immediate", "foreign_keys(1)", "synchronous(FULL)")
+	db, err := openPool(e.wrap, e.path, 1, "immediate", "foreign_keys(1)", "synchronous(FULL)")
 	if err != nil {
 		return err
 	}

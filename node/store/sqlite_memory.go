@@ -16,8 +16,8 @@ type sqliteMemory struct {
 	stop chan struct{}
 }
 
-func openMemory(ctx context.Context) (engine, error) {
-	db, err := openPool(":memory:", 1, "immediate", "foreign_keys(1)")
+func openMemory(ctx context.Context, wrap Wrap) (engine, error) {
+	db, err := openPool(wrap, ":memory:", 1, "immediate", "foreign_keys(1)")
 	if err != nil {
 		return nil, sqliteFault(err).err
 	}

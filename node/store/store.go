@@ -9,6 +9,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,6 +25,20 @@ type Config struct {
 	URL   string
 	Box   *seal.Box
 	Clock node.Clock // the machine's clock where nil
+	// Wrap stands between the store and its driver; nil for nothing. Tests make
+	// calls fail there.
+	Wrap Wrap
+}
+
+// Wrap puts something of its own in front of a driver.
+type Wrap func(driver.Connector) driver.Connector
+
+// over is a handle of the driver, with what is wrapped around it.
+func (w Wrap) over(connector driver.Connector) *sql.DB {
+	if w != nil {
+		connector = w(connector)
+	}
+	return sql.OpenDB(connector)
 }
 
 // Store implements node.DB and the Store interface of every domain package.
@@ -59,22 +75,22 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if clock == nil {
 		clock = node.SystemClock{}
 	}
-	engine, err := openEngine(ctx, c.URL)
+	engine, err := openEngine(ctx, c.URL, c.Wrap)
 	if err != nil {
 		return nil, err
 	}
 	return &Store{box: c.Box, clock: clock, engine: engine, wake: newWakeHub()}, nil
 }
 
-func openEngine(ctx context.Context, url string) (engine, error) {
+func openEngine(ctx context.Context, url string, wrap Wrap) (engine, error) {
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != "" {
 		if path == ":memory:" {
-			return openMemory(ctx)
+			return openMemory(ctx, wrap)
 		}
-		return openFile(ctx, path)
+		return openFile(ctx, path, wrap)
 	}
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
-		return openPostgres(ctx, url)
+		return openPostgres(ctx, url, wrap)
 	}
 	return nil, node.Errorf(node.BadRequest, "The database URL must be sqlite:PATH, sqlite::memory: or postgres://….")
 }
