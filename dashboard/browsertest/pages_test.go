@@ -29,7 +29,7 @@ func isPart(route string) bool {
 
 // examples is how many pages of each route are looked at: a pending approval and
 // a decided one look different.
-const examples = 3
+const examples = 5
 
 // themes of the pages.
 var themes = []string{"light", "dark"}
