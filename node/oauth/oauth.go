@@ -97,6 +97,12 @@ func (s *Service) resourceOf(given, origin string) (resource string, ok bool) {
 	return "", false
 }
 
+// Serves says whether a resource is this node.
+func (s *Service) Serves(resource string) bool {
+	_, own := s.resourceOf(resource, "")
+	return own && resource != ""
+}
+
 // originOf is the origin of a resource of the node's.
 func originOf(resource string) string { return strings.TrimSuffix(resource, ResourcePath) }
 

@@ -131,7 +131,14 @@ func TestForms(t *testing.T) {
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("the right request: %d %s", answer.StatusCode, body)
 	}
-	w.scout.Token() // and agents get theirs at the same address
+	w.scout.Token() // and agents get theirs at the same address, as clients of MCP too
+	agent := "grant_type=client_credentials&client_id=scout&client_secret=" + w.scout.Key
+	for resource, want := range map[string]int{w.node.DashboardURL() + "/mcp": http.StatusOK, "https://elsewhere.example/mcp": http.StatusBadRequest, "": http.StatusBadRequest} {
+		answer, body := w.post("/oauth/token", agent+"&scope=mcp&resource="+url.QueryEscape(resource), formType, "")
+		if answer.StatusCode != want {
+			t.Errorf("an agent that names %q: %d %s", resource, answer.StatusCode, body)
+		}
+	}
 }
 
 func (w *world) post(path, body, kind, authorization string) (*http.Response, string) {

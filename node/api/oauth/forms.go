@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agentlink/node"
@@ -104,7 +105,7 @@ func (d *door) token(w http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	form, err := url.ParseQuery(string(body))
 	if err != nil || !slices.Contains(oauth.Grants, form.Get("grant_type")) {
-		d.Agents.ServeHTTP(w, r)
+		d.agent(w, r, form)
 		return
 	}
 	given, refused := d.form(w, r)
@@ -117,6 +118,20 @@ func (d *door) token(w http.ResponseWriter, r *http.Request) {
 		CodeVerifier: form.Get("code_verifier"), Refresh: form.Get("refresh_token"), Resource: form.Get("resource"),
 	}
 	d.exchange(w, r, request)
+}
+
+// agent passes on what is an agent's own. An agent that comes as a client of MCP
+// names scope and resource too; the first changes nothing, and the second has to
+// be this node.
+func (d *door) agent(w http.ResponseWriter, r *http.Request, form url.Values) {
+	if resources := form["resource"]; len(resources) == 1 && len(form["scope"]) <= 1 && d.Service.Serves(resources[0]) {
+		form.Del("resource")
+		form.Del("scope")
+		body := form.Encode()
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	d.Agents.ServeHTTP(w, r)
 }
 
 func (d *door) exchange(w http.ResponseWriter, r *http.Request, request oauth.TokenRequest) {
