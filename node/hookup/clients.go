@@ -50,7 +50,7 @@ var clients = []Client{
 		// code.claude.com/docs/en/mcp: scope user stands in ~/.claude.json under
 		// mcpServers; claude mcp add [--scope user] [--transport http] NAME …; /mcp signs in.
 		// code.claude.com/docs/en/settings: CLAUDE_CONFIG_DIR moves it.
-		// code.claude.com/docs/en/skills: ~/.claude/skills/NAME/SKILL.md.
+		// code.claude.com/docs/en/skills: ~/.claude/skills/NAME/SKILL.md. Tried with 2.1.197.
 		Name: "claude-code", Title: "Claude Code", Where: "~/.claude.json",
 		place: place{env: "CLAUDE_CONFIG_DIR", file: ".claude.json"}, table: []string{"mcpServers"},
 		stdio: typedStdio, http: typedHTTP,
@@ -64,7 +64,8 @@ var clients = []Client{
 		// modelcontextprotocol.io/docs/develop/connect-local-servers: the file, on macOS
 		// and Windows. On Linux the builds that exist follow the same rule.
 		// support.claude.com/en/articles/11503834: remote servers are added under
-		// Customize > Connectors and not in the file; Claude's cloud calls them.
+		// Customize > Connectors and not in the file; Claude's cloud calls them. Not tried:
+		// it runs on no machine of ours.
 		Name: "claude-desktop", Title: "Claude Desktop", Where: "claude_desktop_config.json (Settings, Developer, Edit Config)",
 		place: place{config: "Claude", file: "claude_desktop_config.json"}, table: []string{"mcpServers"},
 		stdio:      plainStdio,
@@ -76,34 +77,34 @@ var clients = []Client{
 		// developers.openai.com/codex/mcp: [mcp_servers.NAME] in ~/.codex/config.toml with
 		// command and args or url; codex mcp add, codex mcp login; tool_timeout_sec is 60
 		// by default, which is how long wait_for_events may take.
-		// developers.openai.com/codex/skills: $HOME/.agents/skills.
+		// developers.openai.com/codex/skills: $HOME/.agents/skills. Tried with 0.171.0.
 		Name: "codex", Title: "Codex", Where: "~/.codex/config.toml",
 		place: place{env: "CODEX_HOME", home: ".codex", file: "config.toml"}, format: asTOML, table: []string{"mcp_servers"},
 		stdio:     shape{{"command", theCommand}, {"args", theArgs}, {"tool_timeout_sec", 90}},
 		http:      shape{{"url", theURL}, {"tool_timeout_sec", 90}},
 		addStdio:  "codex mcp add {name} -- {command}",
 		addHTTP:   "codex mcp add {name} --url {url}",
-		afterHTTP: "Then run codex mcp login with the server's name: " + signIn,
+		afterHTTP: "codex mcp add signs in at once; otherwise run codex mcp login with the server's name: " + signIn,
 		skills:    place{home: ".agents", file: "skills"},
 	},
 	{
 		// docs.openclaw.ai/cli/mcp/transports: mcp.servers in ~/.openclaw/openclaw.json
 		// (JSON5); transport streamable-http, auth oauth; openclaw mcp set, openclaw mcp
-		// login. docs.openclaw.ai/tools/skills: ~/.openclaw/skills.
+		// login. docs.openclaw.ai/tools/skills: ~/.openclaw/skills. Tried with 2026.9.6.
 		Name: "openclaw", Title: "OpenClaw", Where: "~/.openclaw/openclaw.json",
 		place: place{home: ".openclaw", file: "openclaw.json"}, table: []string{"mcp", "servers"},
 		stdio:      plainStdio,
 		http:       shape{{"url", theURL}, {"transport", "streamable-http"}, {"auth", "oauth"}},
 		addStdio:   "openclaw mcp set {name} {json}",
 		addHTTP:    "openclaw mcp set {name} {json}",
-		afterStdio: "Written from OpenClaw's documentation and not tested with OpenClaw itself: openclaw mcp doctor checks it.",
-		afterHTTP:  "Then run openclaw mcp login with the server's name: " + signIn + " Written from OpenClaw's documentation and not tested with OpenClaw itself.",
+		afterStdio: "Whether it works: openclaw mcp doctor --probe.",
+		afterHTTP:  "Then run openclaw mcp login with the server's name: " + signIn,
 		skills:     place{home: ".openclaw", file: "skills"},
 	},
 	{
 		// code.visualstudio.com/docs/copilot/reference/mcp-configuration: servers in the
 		// profile's mcp.json, type stdio or http; code --add-mcp. The folder of the
-		// profile: code.visualstudio.com/docs/configure/settings.
+		// profile: code.visualstudio.com/docs/configure/settings. Not tried: as above.
 		Name: "vscode", Title: "VS Code", Where: "mcp.json of your profile (command: MCP: Open User Configuration)",
 		place: place{config: "Code/User", file: "mcp.json"}, table: []string{"servers"},
 		stdio: typedStdio, http: typedHTTP,
