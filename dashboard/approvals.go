@@ -115,7 +115,11 @@ func olderURL(path string, query url.Values, at time.Time, id string) string {
 	return path + "?" + query.Encode()
 }
 
-func (v *visit) approval() error {
+func (v *visit) approval() error { return v.showApproval("", "") }
+
+// showApproval shows the form again where there is a problem with it, with the
+// note that was typed.
+func (v *visit) showApproval(problem, note string) error {
 	var page view.ApprovalPage
 	err := v.read(func(tx node.Tx) (err error) {
 		if page.Frame, err = v.frame(tx, "Approval", "/approvals"); err != nil {
@@ -125,6 +129,10 @@ func (v *visit) approval() error {
 	})
 	if err != nil {
 		return err
+	}
+	page.Frame.Problem = problem
+	if page.Pending {
+		page.Note = note
 	}
 	return v.show(view.Approval(page))
 }
@@ -202,6 +210,9 @@ func (v *visit) decide() error {
 		effect, err = v.d.Approvals.Decide(tx, v.actor(""), decision)
 		return err
 	})
+	if problem, ok := v.correctable(err); err != nil && ok {
+		return v.showApproval(problem, decision.Note)
+	}
 	if err != nil {
 		return err
 	}

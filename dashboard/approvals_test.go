@@ -102,6 +102,29 @@ func TestWhatCameOfApprovals(t *testing.T) {
 	d.get("/messages/"+d.ofScout.ID).says(`<span class="chip ended">Expired</span>`, "you did not decide in time")
 }
 
+// A decision that lacks something is asked for again, on the same page; one that
+// comes too late is told what came of it.
+func TestDecisionIsCorrected(t *testing.T) {
+	d := newDinner(t)
+	d.start("Dinner", terms(nil))
+	d.respond(d.juno, 1, "accept", "")
+	d.deliver()
+	first := d.book()
+	d.run(first)
+	d.change(d.scout, func(task *coordination.Task) {
+		task.Status = coordination.Agreed
+		task.Copy.Status = coordination.Agreed
+	})
+	second := d.book()
+	page := "/approvals/" + second.ID
+	form := url.Values{"hash": {second.Hash}, "decision": {"approve"}, "note": {"the first table was <too> small"}}
+	d.get(page).want(http.StatusOK).says("already ran", "again")
+	d.post(page, form).says(`role="alert"`, "Approve once", "the first table was &lt;too&gt; small", `name="word"`)
+	form.Set("word", "again")
+	d.post(page, form).leadsTo(page + "?done=approved")
+	d.post(page, form).want(http.StatusConflict).says(`role="alert"`, "approved").lacks("Approve once")
+}
+
 func TestApprovalsOfNoStatus(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
