@@ -58,6 +58,13 @@ func TestHookUpIsCopied(t *testing.T) {
 	b.until("the lines are selected", `getSelection().toString().includes("codex mcp add agentlink --url")`)
 	eval[int](b, `[...document.querySelectorAll("details")].map((e) => e.open = true).length`)
 	b.check("an agent's page with everything unfolded")
+	// The page is longer than its pictures: this is the end of it.
+	eval[int](b, `(() => {
+		for (const e of [...document.getElementById("tools").parentElement.children]) if (!["tools", "hookup"].includes(e.id)) e.remove();
+		for (const d of document.querySelectorAll(".unfold")) d.open = d.id === "claude-code";
+		return 0;
+	})()`)
+	b.pictures("tools-and-hooking-up")
 }
 
 // pasted is what the clipboard holds, as it comes out of it.
