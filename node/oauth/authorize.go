@@ -2,13 +2,15 @@ package oauth
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/go-oauth2/oauth2/v4"
-	"github.com/go-oauth2/oauth2/v4/errors"
 	"github.com/go-oauth2/oauth2/v4/server"
+
+	liberrors "github.com/go-oauth2/oauth2/v4/errors"
 
 	"agentlink/node"
 	"agentlink/node/audit"
@@ -89,7 +91,7 @@ func (s *Service) readRest(r *Request, host string, query url.Values) (code, mes
 	// The library reads a form that was parsed, and nothing else of the request.
 	parsed, err := library.ValidationAuthorizeRequest(&http.Request{Method: http.MethodGet, Form: query})
 	if err != nil {
-		return err.Error(), descriptionOf(err)
+		return codeOf(err), descriptionOf(err)
 	}
 	r.library = parsed
 	r.library.ClientID, r.library.RedirectURI, r.library.Scope, r.library.Request = r.Client.ID, r.Redirect, Scope, nil
@@ -102,11 +104,21 @@ func isS256(text string) bool {
 	return err == nil && len(raw) == 32
 }
 
+// codeOf is the code of RFC 6749 §4.1.2.1: the library has another one for a
+// response_type that is not served.
+func codeOf(err error) string {
+	if errors.Is(err, liberrors.ErrUnauthorizedClient) {
+		err = liberrors.ErrUnsupportedResponseType
+	}
+	return err.Error()
+}
+
 func descriptionOf(err error) string {
-	switch err {
-	case errors.ErrCodeChallengeRquired, errors.ErrUnsupportedCodeChallengeMethod:
+	is := func(other error) bool { return errors.Is(err, other) }
+	switch {
+	case is(liberrors.ErrCodeChallengeRquired), is(liberrors.ErrUnsupportedCodeChallengeMethod):
 		return "The program does not use PKCE with S256, without which a code could be stolen."
-	case errors.ErrUnsupportedResponseType, errors.ErrUnauthorizedClient:
+	case is(liberrors.ErrUnsupportedResponseType), is(liberrors.ErrUnauthorizedClient):
 		return "The only response_type is code."
 	}
 	return "The request is not complete."
@@ -151,7 +163,7 @@ func (s *Service) Refuse(tx node.Tx, actor node.Actor, r Request) (back string, 
 	if err != nil {
 		return "", err
 	}
-	return s.answer(r, "", map[string]any{"error": errors.ErrAccessDenied.Error(), "error_description": "The owner said no."})
+	return s.answer(r, "", map[string]any{"error": liberrors.ErrAccessDenied.Error(), "error_description": "The owner said no."})
 }
 
 // answer is the address of the client with an answer, and with the issuer, by

@@ -2,15 +2,12 @@ package oauth
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"math"
 	"time"
 
 	"github.com/go-oauth2/oauth2/v4"
-	"github.com/go-oauth2/oauth2/v4/manage"
 	"github.com/go-oauth2/oauth2/v4/models"
-	"github.com/go-oauth2/oauth2/v4/server"
 
 	liberrors "github.com/go-oauth2/oauth2/v4/errors"
 
@@ -34,56 +31,13 @@ type exchange struct {
 }
 
 var (
-	_ oauth2.ClientStore       = (*exchange)(nil)
-	_ oauth2.TokenStore        = (*exchange)(nil)
-	_ oauth2.AuthorizeGenerate = codes{}
-	_ oauth2.AccessGenerate    = tokens{}
+	_ oauth2.ClientStore = (*exchange)(nil)
+	_ oauth2.TokenStore  = (*exchange)(nil)
 )
 
 // forever keeps the library's own clock from judging: times are judged here, by
 // the transaction's.
 const forever = time.Duration(math.MaxInt64)
-
-// server is the library with every default closed that is looser than OAuth 2.1.
-func (e *exchange) server() *server.Server {
-	m := manage.NewManager()
-	m.MapClientStorage(e)
-	m.MapTokenStorage(e)
-	m.MapAuthorizeGenerate(codes{})
-	m.MapAccessGenerate(tokens{})
-	m.SetAuthorizeCodeExp(CodeTime)
-	m.SetAuthorizeCodeTokenCfg(&manage.Config{AccessTokenExp: AccessTime, RefreshTokenExp: RefreshTime, IsGenerateRefresh: true})
-	// An access token is left to end by itself: a call may be on its way with it.
-	m.SetRefreshTokenCfg(&manage.RefreshingConfig{
-		AccessTokenExp: AccessTime, RefreshTokenExp: RefreshTime, IsGenerateRefresh: true, IsResetRefreshTime: true, IsRemoveRefreshing: true,
-	})
-	m.SetValidateURIHandler(func(_, redirect string) error {
-		if !e.client.matches(redirect) {
-			return liberrors.ErrInvalidGrant
-		}
-		return nil
-	})
-	return server.NewServer(&server.Config{
-		TokenType: "Bearer", AllowedResponseTypes: []oauth2.ResponseType{oauth2.Code},
-		AllowedGrantTypes:           []oauth2.GrantType{oauth2.AuthorizationCode, oauth2.Refreshing},
-		AllowedCodeChallengeMethods: []oauth2.CodeChallengeMethod{oauth2.CodeChallengeS256}, ForcePKCE: true,
-	}, m)
-}
-
-// clientInfo is a client as the library sees it.
-type clientInfo struct {
-	models.Client
-	hash string
-}
-
-// VerifyPassword implements oauth2.ClientPasswordVerifier. A public client must
-// show nothing.
-func (c *clientInfo) VerifyPassword(secret string) bool {
-	if c.hash == "" {
-		return secret == ""
-	}
-	return subtle.ConstantTimeCompare([]byte(c.hash), []byte(hashOf(secret))) == 1
-}
 
 // GetByID implements oauth2.ClientStore.
 func (e *exchange) GetByID(_ context.Context, id string) (oauth2.ClientInfo, error) {
@@ -91,23 +45,6 @@ func (e *exchange) GetByID(_ context.Context, id string) (oauth2.ClientInfo, err
 		return nil, liberrors.ErrInvalidClient
 	}
 	return &clientInfo{Client: models.Client{ID: id, Public: e.client.SecretHash == ""}, hash: e.client.SecretHash}, nil
-}
-
-// codes and tokens make secrets; the library's own are UUIDs hashed with what
-// the client knows.
-type (
-	codes  struct{}
-	tokens struct{}
-)
-
-// Token implements oauth2.AuthorizeGenerate.
-func (codes) Token(context.Context, *oauth2.GenerateBasic) (string, error) {
-	return newSecret(codePrefix), nil
-}
-
-// Token implements oauth2.AccessGenerate.
-func (tokens) Token(context.Context, *oauth2.GenerateBasic, bool) (access, refresh string, err error) {
-	return newSecret(accessPrefix), newSecret(refreshPrefix), nil
 }
 
 // Create implements oauth2.TokenStore: it keeps what was issued, by its hash.

@@ -39,7 +39,7 @@ func TestRequests(t *testing.T) {
 			{"plain", ask(c.ClientID, "code_challenge_method", "plain"), "invalid_request"},
 			{"a challenge that is none", ask(c.ClientID, "code_challenge", strings.Repeat("a", 44)), "invalid_request"},
 			{"a padded challenge", ask(c.ClientID, "code_challenge", challengeOf("x")+"="), "invalid_request"},
-			{"the implicit grant", ask(c.ClientID, "response_type", "token"), "unauthorized_client"},
+			{"the implicit grant", ask(c.ClientID, "response_type", "token"), "unsupported_response_type"},
 			{"no response_type", ask(c.ClientID, "response_type", ""), "unsupported_response_type"},
 			{"another resource", ask(c.ClientID, "resource", "https://elsewhere.example/mcp"), "invalid_target"},
 			{"a resource that is none", ask(c.ClientID, "resource", home), "invalid_target"},

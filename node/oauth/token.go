@@ -1,11 +1,13 @@
 package oauth
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/go-oauth2/oauth2/v4"
-	"github.com/go-oauth2/oauth2/v4/errors"
+
+	liberrors "github.com/go-oauth2/oauth2/v4/errors"
 
 	"agentlink/node"
 	"agentlink/node/audit"
@@ -52,7 +54,6 @@ var (
 	InvalidGrant   = Refusal{http.StatusBadRequest, "invalid_grant", "The code or refresh token is wrong, used, over or revoked, or belongs to other parameters. Ask the owner again."}
 	InvalidRequest = Refusal{http.StatusBadRequest, "invalid_request", "The request is not complete, or says something twice."}
 	InvalidTarget  = Refusal{http.StatusBadRequest, "invalid_target", "The resource is none of this node, or not the one that was asked for before."}
-	InvalidScope   = Refusal{http.StatusBadRequest, "invalid_scope", "The only scope is " + Scope + "."}
 	Unsupported    = Refusal{http.StatusBadRequest, "unsupported_grant_type", "The grant_type is none that is served here."}
 )
 
@@ -115,19 +116,31 @@ func (e *exchange) run(grant oauth2.GrantType, r TokenRequest) (Tokens, *Refusal
 	return t, nil, nil
 }
 
-// refusalOf puts the library's errors into those of the RFC: it gives
-// invalid_grant the status 401. nil for what is no refusal.
+// refusals put the library's errors into those of the RFC: it gives invalid_grant
+// the status 401, and some of them no code at all.
+var refusals = []struct {
+	err     error
+	refusal *Refusal
+}{
+	{errTarget, &InvalidTarget},
+	{liberrors.ErrInvalidClient, &InvalidClient},
+	{liberrors.ErrUnsupportedGrantType, &Unsupported},
+	{liberrors.ErrUnauthorizedClient, &Unsupported},
+	{liberrors.ErrInvalidGrant, &InvalidGrant},
+	{liberrors.ErrInvalidAuthorizeCode, &InvalidGrant},
+	{liberrors.ErrInvalidRefreshToken, &InvalidGrant},
+	{liberrors.ErrExpiredRefreshToken, &InvalidGrant},
+	{liberrors.ErrInvalidCodeChallenge, &InvalidGrant},
+	{liberrors.ErrMissingCodeChallenge, &InvalidGrant},
+	{liberrors.ErrMissingCodeVerifier, &InvalidGrant},
+}
+
+// refusalOf is nil for what is no refusal.
 func refusalOf(err error) *Refusal {
-	switch err {
-	case errTarget:
-		return &InvalidTarget
-	case errors.ErrInvalidClient:
-		return &InvalidClient
-	case errors.ErrUnsupportedGrantType, errors.ErrUnauthorizedClient:
-		return &Unsupported
-	case errors.ErrInvalidGrant, errors.ErrInvalidAuthorizeCode, errors.ErrInvalidRefreshToken, errors.ErrExpiredRefreshToken,
-		errors.ErrInvalidCodeChallenge, errors.ErrMissingCodeChallenge, errors.ErrMissingCodeVerifier:
-		return &InvalidGrant
+	for _, r := range refusals {
+		if errors.Is(err, r.err) {
+			return r.refusal
+		}
 	}
 	return nil
 }
