@@ -85,7 +85,7 @@ func TestModeTakesTwoSteps(t *testing.T) {
 	at := "/agents/" + scout.ID
 	shown := b.get(at+"/mode?mode=manual").want(http.StatusOK).says(
 		"becomes", "waits for you with everything", "Send a chat message", "Goes ahead", "Waits for you",
-		"It would have turned 1 of the one decision", "Went ahead, and would have waited for you", "juno@b.example", "Make it manual",
+		"It would have turned the one decision", "Went ahead, and would have waited for you", "juno@b.example", "Make it manual",
 	).lacks("ask opens", "turn opens", "asked for your passkey")
 	if b.agentNow(scout.ID).Mode != policy.Assisted {
 		t.Fatal("looking changed the mode")

@@ -23,7 +23,7 @@ func TestModeChangeWithPreview(t *testing.T) {
 	ada.says("Assisted")
 	ada.press("Manual.")
 	ada.follow("Show what would change")
-	ada.says("If you save this", "manual", "Nothing is changed yet", "In the last 30 days", "would have turned 1")
+	ada.says("If you save this", "manual", "Nothing is changed yet", "In the last 30 days", "would have turned the one decision")
 	if got := w.mode(); got != policy.Assisted {
 		t.Fatalf("looking made the agent %s", got)
 	}

@@ -78,20 +78,18 @@ type SaveForm struct {
 type Hidden struct{ Name, Value string }
 
 func (p PastTurns) sentence() string {
-	if p.Looked == 0 {
+	const touched = " of the last 30 days that it touches."
+	switch {
+	case p.Looked == 0:
 		return "In the last 30 days the agent asked for nothing that this touches."
+	case p.Looked == 1 && p.Turned == 0:
+		return "It would not have turned the one decision" + touched
+	case p.Looked == 1:
+		return "It would have turned the one decision" + touched
+	case p.Turned == 0:
+		return "It would have turned none of the " + groupedNumber(p.Looked) + " decisions" + touched
 	}
-	if p.Turned > 0 {
-		return "It would have turned " + groupedNumber(p.Turned) + " of " + decisions(p.Looked) + "."
-	}
-	return "It would have turned none of " + decisions(p.Looked) + "."
-}
-
-func decisions(count int) string {
-	if count == 1 {
-		return "the one decision of the last 30 days that it touches"
-	}
-	return "the " + groupedNumber(count) + " decisions of the last 30 days that it touches"
+	return "It would have turned " + groupedNumber(p.Turned) + " of the " + groupedNumber(p.Looked) + " decisions" + touched
 }
 
 func times(count int) string {
