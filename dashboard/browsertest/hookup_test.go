@@ -62,6 +62,7 @@ func TestHookUpIsCopied(t *testing.T) {
 	eval[int](b, `(() => {
 		for (const e of [...document.getElementById("tools").parentElement.children]) if (!["tools", "hookup"].includes(e.id)) e.remove();
 		for (const d of document.querySelectorAll(".unfold")) d.open = d.id === "claude-code";
+		scrollTo(0, 0);
 		return 0;
 	})()`)
 	b.pictures("tools-and-hooking-up")

@@ -3,7 +3,6 @@ package hookup
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -79,9 +78,3 @@ func keyName(address string) string { return strings.ReplaceAll(address, ":", "_
 
 // ExampleKeyFile is a key's place on somebody's Linux machine.
 func ExampleKeyFile(address string) string { return "/home/you/.config/agentlink/" + keyName(address) }
-
-// Private says whether nobody but its user can read a file. Windows says so by
-// other means than a mode.
-func Private(info os.FileInfo) bool {
-	return runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0
-}
