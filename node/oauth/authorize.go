@@ -125,8 +125,16 @@ func descriptionOf(err error) string {
 }
 
 // Approve lets the client act as an agent. It gives the address to which the
-// owner's browser has to go. Codes: conflict where the agent is disabled or gone.
+// owner's browser has to go. Codes: conflict where the agent is disabled or gone, or
+// has MaxConnected clients.
 func (s *Service) Approve(tx node.Tx, actor node.Actor, r Request, agentID string) (back string, err error) {
+	connected, err := s.Store.Authorizations(tx, agentID)
+	if err != nil {
+		return "", err
+	}
+	if len(connected) >= MaxConnected {
+		return "", node.ConflictFor(node.ReasonBadState, "So many programs act as this agent already that no more fit into its list: disconnect one first.")
+	}
 	a := Authorization{
 		ID: s.IDs.New(), OwnerID: actor.OwnerID, AgentID: agentID, ClientID: r.Client.ID, Resource: r.Resource, Status: Pending,
 		CreatedAt: tx.Now(), LastUsedAt: tx.Now(), ExpiresAt: tx.Now().Add(CodeTime),

@@ -56,6 +56,9 @@ func (e *exchange) Create(_ context.Context, info oauth2.TokenInfo) error {
 			RedirectURI: info.GetRedirectURI(), Challenge: info.GetCodeChallenge(),
 		})
 	}
+	if err := e.used(now); err != nil {
+		return err
+	}
 	for _, s := range []Secret{
 		{Hash: hashOf(info.GetAccess()), Kind: KindAccess, ExpiresAt: now.Add(AccessTime)},
 		{Hash: hashOf(info.GetRefresh()), Kind: KindRefresh, ExpiresAt: now.Add(RefreshTime)},
@@ -65,7 +68,7 @@ func (e *exchange) Create(_ context.Context, info oauth2.TokenInfo) error {
 			return err
 		}
 	}
-	return e.used(now)
+	return nil
 }
 
 // used notes that the authorization is in use, and forgets what is over for long.
@@ -76,7 +79,7 @@ func (e *exchange) used(now time.Time) error {
 		return err
 	}
 	if !alive { // revoked since it was read
-		return node.ConflictFor(node.ReasonBadState, "The authorization was revoked meanwhile.")
+		return liberrors.ErrInvalidGrant
 	}
 	return e.Store.ForgetSecrets(e.tx, id, now.Add(-keepSpent))
 }

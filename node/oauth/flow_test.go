@@ -13,6 +13,8 @@ import (
 	"agentlink/node"
 	"agentlink/node/audit"
 	"agentlink/node/oauth"
+	"agentlink/node/store"
+	"agentlink/node/store/storetest"
 	"agentlink/policy"
 )
 
@@ -261,6 +263,55 @@ func TestRevocation(t *testing.T) {
 			t.Errorf("%d events of revocation, want 2", got)
 		}
 	})
+}
+
+// hasty is a store in which an authorization is revoked as soon as it was read.
+type hasty struct{ *store.Store }
+
+func (h hasty) Authorization(tx node.Tx, id string) (oauth.Authorization, error) {
+	a, err := h.Store.Authorization(tx, id)
+	if err == nil {
+		_, err = h.EndAuthorization(tx, id, tx.Now())
+	}
+	return a, err
+}
+
+// TestRevokedMeanwhile: a revocation that comes between reading and issuing wins.
+func TestRevokedMeanwhile(t *testing.T) {
+	each(t, func(w world) {
+		c, tokens := w.connect()
+		d := w.register(oauth.MethodNone, callback)
+		code := w.code(d)
+		w.service.Store = hasty{w.store}
+		w.refused("a refresh token", refresh(c, tokens.RefreshToken), "invalid_grant")
+		w.refused("a code", redeem(d, code), "invalid_grant")
+		if _, ok := w.opens(tokens.AccessToken); ok {
+			t.Error("a revoked token opens")
+		}
+	})
+}
+
+// TestAgentHasRoom: as many clients act as an agent as its list shows.
+func TestAgentHasRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.Memory(t))
+	for range oauth.MaxConnected {
+		w.connect()
+	}
+	c := w.register(oauth.MethodNone, callback)
+	request, _ := w.read(ask(c.ClientID))
+	approve := func(agentID string) error {
+		return w.store.InTx(t.Context(), func(tx node.Tx) error {
+			_, err := w.service.Approve(tx, owner, request, agentID)
+			return err
+		})
+	}
+	if err := approve("scout"); node.CodeOf(err) != node.Conflict || err == nil {
+		t.Errorf("one more: %v", err)
+	}
+	if err := approve("juno"); err != nil {
+		t.Errorf("another agent: %v", err)
+	}
 }
 
 // TestManyAtOnce: of fifty clients that come with one code, one gets tokens, and

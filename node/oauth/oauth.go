@@ -30,10 +30,10 @@ const (
 	keepSpent = 24 * time.Hour
 )
 
-// Bounds of what strangers can make the node keep.
+// Bounds of what the node keeps.
 const (
 	MaxUnapproved = 1000
-	MaxListed     = 100 // authorizations of an agent that are listed
+	MaxConnected  = 100 // clients of an agent
 )
 
 // Scope is the one scope that there is; others are ignored. What a client may do

@@ -123,7 +123,7 @@ type Store interface {
 	// Authorization finds one. Code: not_found.
 	Authorization(tx node.Tx, id string) (Authorization, error)
 	// Authorizations lists those of an agent that are active and not over, the
-	// newest first, with their clients.
+	// newest first, with their clients; MaxConnected at most.
 	Authorizations(tx node.Tx, agentID string) ([]Connected, error)
 	// UseAuthorization makes an authorization active and notes its use. It gives
 	// false where it is revoked.

@@ -164,7 +164,7 @@ func (s *Store) Authorizations(tx node.Tx, agentID string) ([]oauth.Connected, e
 	var all []oauth.Connected
 	err := s.each(tx, `SELECT `+authorizationColumns+`, c.id, c.method, c.record FROM oauth_authorizations a JOIN oauth_clients c ON c.id = a.client_id
 		WHERE a.agent_id = $1 AND a.status = 'active' AND a.expires_at > $2 ORDER BY a.created_at DESC, a.id DESC LIMIT $3`,
-		[]any{agentID, micros(tx.Now()), oauth.MaxListed}, func(scan func(dest ...any) error) error {
+		[]any{agentID, micros(tx.Now()), oauth.MaxConnected}, func(scan func(dest ...any) error) error {
 			var row authorizationRow
 			var found oauth.Connected
 			var sealed []byte

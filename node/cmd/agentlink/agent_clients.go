@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlink/node/api/socket"
+	"agentlink/node/display"
 )
 
 func (c *cli) agentClients() *cobra.Command {
@@ -41,7 +42,7 @@ shows them.`,
 			if err != nil {
 				return err
 			}
-			return c.print(revoked, func() { c.say("%s no longer acts as %s.", revoked.Name, revoked.Agent) })
+			return c.print(revoked, func() { c.say("%s no longer acts as %s.", display.Text(revoked.Name), revoked.Agent) })
 		},
 	}
 	return c.needsPassword(command)
