@@ -63,6 +63,8 @@ var happenedWords = map[audit.Type]string{
 	audit.AgentKeyChanged:        "An agent’s key was replaced",
 	audit.GrantSet:               "A grant was set",
 	audit.GrantRemoved:           "A grant was removed",
+	audit.OverlaySet:             "Your own rules were set",
+	audit.OverlayRemoved:         "Your own rules were removed",
 	audit.ClientRegistered:       "A program registered",
 	audit.ClientAuthorized:       "You let a program act as an agent",
 	audit.ClientRefused:          "You refused a program",

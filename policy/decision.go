@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"time"
+
 	"agentlink/node"
 )
 
@@ -29,7 +31,9 @@ const (
 	GrantDenies         Reason = "grant_denies"
 	NoGrant             Reason = "no_grant"
 	UnknownCapability   Reason = "unknown_capability"
-	EngineError         Reason = "engine_error" // undefined, malformed, timed out or failing evaluation
+	EngineError         Reason = "engine_error"     // undefined, malformed, timed out or failing evaluation
+	OwnRulesRefuse      Reason = "own_rules_refuse" // the owner's own rules say so
+	OwnRulesFailed      Reason = "own_rules_failed" // they gave no answer
 	// Holds.
 	GrantAsks             Reason = "grant_asks"
 	ModeManual            Reason = "mode_manual"
@@ -40,6 +44,7 @@ const (
 	PeerRejected          Reason = "peer_rejected"
 	StructuredOnly        Reason = "structured_only"
 	ContactDeniesAction   Reason = "contact_denies_action" // the parameters name no task, and some contact's grant denies this action
+	OwnRulesHold          Reason = "own_rules_hold"        // the owner's own rules say so
 	// Allows.
 	ModeAllows    Reason = "mode_allows"
 	GrantAllows   Reason = "grant_allows"
@@ -48,9 +53,9 @@ const (
 
 // Reasons lists them all.
 var Reasons = []Reason{
-	AgentDisabled, ConnectionNotActive, GrantDenies, NoGrant, UnknownCapability, EngineError,
+	AgentDisabled, ConnectionNotActive, GrantDenies, NoGrant, UnknownCapability, EngineError, OwnRulesRefuse, OwnRulesFailed,
 	GrantAsks, ModeManual, ModeNotAutonomous, NoAllowGrant, ConstraintsNotMatched,
-	PeerRevoked, PeerRejected, StructuredOnly, ContactDeniesAction,
+	PeerRevoked, PeerRejected, StructuredOnly, ContactDeniesAction, OwnRulesHold,
 	ModeAllows, GrantAllows, NothingDenies,
 }
 
@@ -87,6 +92,9 @@ type Request struct {
 	// Subject is what the decision is about, for the record: a message or run id.
 	Subject string
 	TaskUID string
+	// At is when a request was made that is only made again, for the owner's own
+	// rules; zero means now. Decide does not read it.
+	At time.Time
 }
 
 // Answer is the engine's word on one capability.
@@ -108,7 +116,7 @@ type Decision struct {
 	Outcome  Outcome
 	Answers  []Answer // in the order of Request.Capabilities
 	RulesRev int64    // of the agent
-	Version  string   // of the rules: hex SHA-256 of the Rego in force, shortened to 16
+	Version  string   // of the rules: hex SHA-256 of the Rego in force, shortened to 16; with the owner's own rules "+" and 16 of theirs
 }
 
 // Denied lists the capabilities that were refused, with their reasons.

@@ -168,6 +168,7 @@ func touches(answers []Answer, pattern string) bool {
 
 func again(record Record, before, after Imagined) Turned {
 	request := record.Facts.Request(record.AgentID)
+	request.At = record.At
 	was, would := before.Decide(request), after.Decide(request)
 	turned := Turned{Record: record, Before: Strictest(was), After: Strictest(would)}
 	for i := range was {

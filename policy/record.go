@@ -9,6 +9,9 @@ type Standing struct {
 	Status           Status
 	RulesRev         int64
 	RulesStamp       string
+	Handle           string
+	// Overlay is the version of the owner's own rules that hold; "" for none.
+	Overlay string
 }
 
 // Rules are an agent's standing and its grants at one moment, as the store reads
@@ -72,6 +75,9 @@ type Change struct {
 	// and mode; Remove leaves grants out, by id.
 	Set    []Grant
 	Remove []string
+	// Overlay is the text of the owner's own rules in place of those that hold; nil
+	// leaves them, "" is none.
+	Overlay *string
 }
 
 // DryRun is the GrantID of an answer that an imagined grant without an id won.

@@ -8,6 +8,8 @@ import (
 
 // Store keeps agents and grants. What is not there is node.NotFound.
 type Store interface {
+	OverlayStore
+
 	// InsertAgent is false, and writes nothing, where the handle is taken.
 	InsertAgent(tx node.Tx, a Agent) (fresh bool, err error)
 	AgentByID(tx node.Tx, id string) (Agent, error)

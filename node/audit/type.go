@@ -28,6 +28,8 @@ const (
 	AgentKeyChanged    Type = "agent.key_changed"
 	GrantSet           Type = "grant.set"
 	GrantRemoved       Type = "grant.removed"
+	OverlaySet         Type = "overlay.set" // the owner's own rules
+	OverlayRemoved     Type = "overlay.removed"
 
 	// Programs of others that act as an agent over MCP.
 	ClientRegistered Type = "client.registered" // by itself; it opens nothing

@@ -14,6 +14,7 @@ var Types = []Type{
 	InvitationCreated, InvitationUsed,
 	AgentCreated, AgentModeChanged, AgentStatusChanged, AgentToolsChanged, AgentKeyChanged,
 	GrantSet, GrantRemoved,
+	OverlaySet, OverlayRemoved,
 	ClientRegistered, ClientAuthorized, ClientRefused, ClientRevoked, ClientReused,
 	OwnerCreated, OwnerPasswordSet, OwnerAuthFailed, OwnerSessionOpened, OwnerSessionEnded, OwnerConfirmed, OwnerPasskeyAdded,
 	OwnerPasskeyRemoved, OwnerRecoveryCodesMade, OwnerRecoveryCodeUsed, OwnerLinkMade, OwnerLinkUsed,

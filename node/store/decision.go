@@ -12,8 +12,8 @@ import (
 // Standing implements engine.Store.
 func (s *Store) Standing(tx node.Tx, agentID string) (policy.Standing, error) {
 	standing := policy.Standing{AgentID: agentID}
-	err := s.one(tx, `SELECT owner_id, mode, status, rules_rev, rules_stamp FROM agents WHERE id = $1`, []any{agentID},
-		&standing.OwnerID, &standing.Mode, &standing.Status, &standing.RulesRev, &standing.RulesStamp)
+	err := s.one(tx, `SELECT a.owner_id, a.handle, a.mode, a.status, a.rules_rev, a.rules_stamp, `+overlayInForce+` FROM agents a WHERE a.id = $1`, []any{agentID},
+		&standing.OwnerID, &standing.Handle, &standing.Mode, &standing.Status, &standing.RulesRev, &standing.RulesStamp, &standing.Overlay)
 	return standing, err
 }
 
@@ -21,7 +21,7 @@ func (s *Store) Standing(tx node.Tx, agentID string) (policy.Standing, error) {
 func (s *Store) Rules(tx node.Tx, agentID string) (policy.Rules, error) {
 	rules := policy.Rules{Standing: policy.Standing{AgentID: agentID}}
 	found := false
-	err := s.each(tx, `SELECT a.owner_id, a.mode, a.status, a.rules_rev, a.rules_stamp,
+	err := s.each(tx, `SELECT a.owner_id, a.handle, a.mode, a.status, a.rules_rev, a.rules_stamp, `+overlayInForce+`,
 			COALESCE(g.id, ''), COALESCE(g.contact_key, ''), COALESCE(g.capability, ''), COALESCE(g.mode, ''), g.constraints, COALESCE(g.expires_at, 0)
 		FROM agents a LEFT JOIN grants g ON g.agent_id = a.id WHERE a.id = $1`, []any{agentID},
 		func(scan func(...any) error) error {
@@ -29,7 +29,7 @@ func (s *Store) Rules(tx node.Tx, agentID string) (policy.Rules, error) {
 			var rule policy.Rule
 			var constraints []byte
 			var expires int64
-			err := scan(&rules.OwnerID, &rules.Mode, &rules.Status, &rules.RulesRev, &rules.RulesStamp,
+			err := scan(&rules.OwnerID, &rules.Handle, &rules.Mode, &rules.Status, &rules.RulesRev, &rules.RulesStamp, &rules.Overlay,
 				&rule.GrantID, &rule.ContactKey, &rule.Capability, &rule.Mode, &constraints, &expires)
 			if err != nil || rule.GrantID == "" {
 				return err

@@ -109,3 +109,55 @@ func BenchmarkLoadRules(b *testing.B) {
 		})
 	}
 }
+
+// benchOverlay keeps everything, after it has looked at who asks, at the hour and at
+// the amount.
+const benchOverlay = `package overlay
+
+decision := "refuse" if night
+
+else := "hold" if input.amount > 200
+
+else := "keep"
+
+night if clock(input.now, "Europe/Vienna").hour >= 22
+
+night if clock(input.now, "Europe/Vienna").hour < 7
+`
+
+// BenchmarkDecideOverlay is BenchmarkDecide with an overlay. To be reached: cold ≤
+// 600 µs.
+func BenchmarkDecideOverlay(b *testing.B) {
+	for name, source := range map[string]string{"none": "", "one word": "package overlay\ndecision := \"keep\"\n", "night and amount": benchOverlay} {
+		e := newBench(b)
+		e.setOwn(source)
+		e.setRules(policy.Assisted, benchGrants(100)...)
+		set, err := e.rulesOf(at(noon), agentID)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ctx := context.Background()
+		ask := func(i int) {
+			f := factsOf(benchRequest(i))
+			f.at = noon
+			answers, failed := e.narrow(ctx, set, f, e.answers(ctx, set, f), e.memory.narrowed)
+			if failed != "" || len(answers) != 6 || answers[5].Reason != policy.GrantAsks || answers[4].Reason != policy.GrantAllows {
+				b.Fatalf("got %q, %+v", failed, answers)
+			}
+		}
+		i := 0
+		b.Run("cold/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				i++
+				ask(i)
+			}
+		})
+		b.Run("warm/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				ask(0)
+			}
+		})
+	}
+}

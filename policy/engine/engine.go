@@ -28,6 +28,8 @@ type Config struct {
 	// Deadline ends an evaluation; 0 means five seconds. It is there for rules that
 	// run away: a busy machine must not turn what is allowed into a refusal.
 	Deadline time.Duration
+	// OverlayDeadline ends an evaluation of the owner's own rules; 0 means 100 ms.
+	OverlayDeadline time.Duration
 }
 
 // Store is where the rules come from and decisions go. What is not there is
@@ -40,6 +42,9 @@ type Store interface {
 	Rules(tx node.Tx, agentID string) (policy.Rules, error)
 	// ContactKey is what a contact's grants are filed under; "" for "".
 	ContactKey(contact string) string
+	// OverlaySource is the text of a version of the owner's own rules. Code:
+	// not_found.
+	OverlaySource(tx node.Tx, ownerID, version string) (string, error)
 	InsertDecision(tx node.Tx, record policy.Record) error
 	DecisionRecord(tx node.Tx, id string) (policy.Record, error)
 }
@@ -52,6 +57,8 @@ type Engine struct {
 	log       *slog.Logger
 	evaluator *evaluator
 	memory    *memory
+	overlays  *recent[string, *overlay] // by version
+	ownLimit  time.Duration
 	version   string
 }
 
@@ -72,17 +79,21 @@ func New(config Config) (*Engine, error) {
 	if config.Deadline == 0 {
 		config.Deadline = 5 * time.Second
 	}
+	if config.OverlayDeadline == 0 {
+		config.OverlayDeadline = ownLimit
+	}
 	evaluator, err := newEvaluator(context.Background(), rules.Modules(), rules.Table(), config.Deadline)
 	if err != nil {
 		return nil, fmt.Errorf("policy engine: %w", err)
 	}
 	return &Engine{
 		store: config.Store, ids: config.IDs, audit: config.Audit, log: config.Log,
-		evaluator: evaluator, memory: newMemory(), version: rules.Version()[:versionLength],
+		evaluator: evaluator, memory: newMemory(), overlays: newRecent[string, *overlay](maxOverlays), ownLimit: config.OverlayDeadline,
+		version: rules.Version()[:versionLength],
 	}, nil
 }
 
-// Version is that of the rules in force.
+// Version is that of the node's rules.
 func (e *Engine) Version() string { return e.version }
 
 // Decide implements policy.Decider.
@@ -91,12 +102,14 @@ func (e *Engine) Decide(tx node.Tx, request policy.Request) (policy.Decision, er
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	answers := e.answers(tx.Context(), set, factsOf(request))
+	f := factsOf(request)
+	f.at = tx.Now()
+	answers, failed := e.narrow(tx.Context(), set, f, e.answers(tx.Context(), set, f), e.memory.narrowed)
 	decision := policy.Decision{
 		ID: e.ids.New(), Outcome: policy.Strictest(answers), Answers: answers,
-		RulesRev: set.standing.RulesRev, Version: e.version,
+		RulesRev: set.standing.RulesRev, Version: e.versionOf(set.standing.Overlay),
 	}
-	return decision, e.record(tx, set.standing, request, decision)
+	return decision, e.record(tx, set.standing, request, decision, failed)
 }
 
 // rulesOf gives the agent's rules as of this transaction: those in memory where
@@ -114,6 +127,9 @@ func (e *Engine) rulesOf(tx node.Tx, agentID string) (*ruleSet, error) {
 		return nil, err
 	}
 	set := newRuleSet(loaded, tx.Now())
+	if set.overlay, set.failed, err = e.overlayOf(tx, set.standing); err != nil {
+		return nil, err
+	}
 	e.memory.keepRules(set)
 	return set, nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -30,7 +31,8 @@ type facts struct {
 	fields              map[string]any // plain values only
 	amountField         string
 	assume              assumption
-	problem             error // why the request cannot be evaluated
+	at                  time.Time // for the owner's own rules alone
+	problem             error     // why the request cannot be evaluated
 }
 
 type want struct {
@@ -41,7 +43,7 @@ type want struct {
 func factsOf(r policy.Request) facts {
 	f := facts{
 		contact: r.Contact, connection: r.Connection, structuredOnly: r.StructuredOnly, denyOnly: r.DenyOnly,
-		amountField: r.AmountField, assume: assumeNothing, wanted: make([]want, len(r.Capabilities)),
+		amountField: r.AmountField, assume: assumeNothing, at: r.At, wanted: make([]want, len(r.Capabilities)),
 	}
 	for i, capability := range r.Capabilities {
 		f.wanted[i] = want{capability, slices.Contains(r.FreeText, capability)}

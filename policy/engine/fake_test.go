@@ -16,6 +16,7 @@ import (
 type memoryStore struct {
 	rules     map[string]policy.Rules
 	decisions map[string]policy.Record
+	overlays  map[string]string // text by version
 	rows      []audit.Row
 	loads     int  // how often whole rules were read
 	forget    bool // keep no decisions and rows
@@ -23,7 +24,7 @@ type memoryStore struct {
 }
 
 func newMemoryStore() *memoryStore {
-	return &memoryStore{rules: map[string]policy.Rules{}, decisions: map[string]policy.Record{}}
+	return &memoryStore{rules: map[string]policy.Rules{}, decisions: map[string]policy.Record{}, overlays: map[string]string{}}
 }
 
 func (s *memoryStore) Standing(_ node.Tx, agentID string) (policy.Standing, error) {
@@ -47,6 +48,14 @@ func (s *memoryStore) ContactKey(contact string) string {
 		return ""
 	}
 	return "key of " + contact
+}
+
+func (s *memoryStore) OverlaySource(_ node.Tx, _, version string) (string, error) {
+	source, found := s.overlays[version]
+	if !found {
+		return "", node.Errorf(node.NotFound, "no such overlay")
+	}
+	return source, nil
 }
 
 func (s *memoryStore) InsertDecision(_ node.Tx, record policy.Record) error {
@@ -114,12 +123,13 @@ type bench struct {
 	*Engine
 	store *memoryStore
 	revs  int64
+	own   string // version of the overlay that holds
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	store := newMemoryStore()
-	e, err := New(Config{Store: store, IDs: &counter{}, Audit: audit.New(store, []byte("key")), Deadline: time.Minute})
+	e, err := New(Config{Store: store, IDs: &counter{}, Audit: audit.New(store, []byte("key")), Deadline: time.Minute, OverlayDeadline: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +146,7 @@ func (b *bench) setRules(mode policy.Mode, grants ...policy.Grant) {
 func (b *bench) setRulesOf(id string, mode policy.Mode, status policy.Status, grants []policy.Grant) {
 	b.revs++
 	rules := policy.Rules{Standing: policy.Standing{
-		AgentID: id, OwnerID: "owner", Mode: mode, Status: status, RulesRev: b.revs, RulesStamp: fmt.Sprint("stamp ", b.revs),
+		AgentID: id, OwnerID: "owner", Mode: mode, Status: status, RulesRev: b.revs, RulesStamp: fmt.Sprint("stamp ", b.revs), Handle: "dinner", Overlay: b.own,
 	}}
 	for _, g := range grants {
 		rules.Grants = append(rules.Grants, policy.Rule{

@@ -16,9 +16,13 @@ func (e *Engine) Capabilities(tx node.Tx, request policy.Request, names []string
 	if err != nil {
 		return nil, err
 	}
-	return bestAndWorst(set, request, names, func(f facts) []policy.Answer { return e.answers(tx.Context(), set, f) }), nil
+	request.At = tx.Now()
+	return bestAndWorst(set, request, names, func(f facts) []policy.Answer {
+		return e.foretell(tx.Context(), set, f, e.answers(tx.Context(), set, f), e.memory.narrowed)
+	}), nil
 }
 
+// bestAndWorst asks each question twice.
 func bestAndWorst(set *ruleSet, request policy.Request, names []string, answer func(facts) []policy.Answer) []policy.Answer {
 	best := answer(forecast(request, names, assumeMet, isChat))
 	worst := answer(forecast(request, names, assumeUnmet, always))
@@ -42,7 +46,7 @@ func copyOf(c policy.Constraints) *policy.Constraints {
 }
 
 func forecast(r policy.Request, names []string, assume assumption, freeText func(string) bool) facts {
-	f := facts{contact: r.Contact, connection: r.Connection, structuredOnly: r.StructuredOnly, assume: assume, wanted: make([]want, len(names))}
+	f := facts{contact: r.Contact, connection: r.Connection, structuredOnly: r.StructuredOnly, assume: assume, at: r.At, wanted: make([]want, len(names))}
 	for i, name := range names {
 		f.wanted[i] = want{name, freeText(name)}
 	}

@@ -13,6 +13,8 @@ import (
 const (
 	maxGrants  = 10_000 // in all rule sets together
 	maxAnswers = 4_096
+	// maxOverlays is how many compiled texts of the owner's are kept.
+	maxOverlays = 8
 )
 
 // memory keeps rules and answers that were used lately. Nothing in it goes
@@ -20,6 +22,8 @@ const (
 type memory struct {
 	sets    *recent[revision, *ruleSet]
 	decided *recent[answerKey, []policy.Answer]
+	// narrowed are the words of the owner's own rules.
+	narrowed *recent[answerKey, []policy.Outcome]
 }
 
 // revision names one state of an agent's rules. The stamp tells apart two changes
@@ -28,13 +32,16 @@ type revision struct {
 	agentID string
 	rev     int64
 	stamp   string
+	overlay string
 }
 
 func newMemory() *memory {
-	return &memory{sets: newRecent[revision, *ruleSet](maxGrants), decided: newRecent[answerKey, []policy.Answer](maxAnswers)}
+	return &memory{sets: newRecent[revision, *ruleSet](maxGrants), decided: newRecent[answerKey, []policy.Answer](maxAnswers), narrowed: newRecent[answerKey, []policy.Outcome](maxAnswers)}
 }
 
-func revisionOf(s policy.Standing) revision { return revision{s.AgentID, s.RulesRev, s.RulesStamp} }
+func revisionOf(s policy.Standing) revision {
+	return revision{s.AgentID, s.RulesRev, s.RulesStamp, s.Overlay}
+}
 
 func (m *memory) rules(standing policy.Standing, now time.Time) (*ruleSet, bool) {
 	set, found := m.sets.get(revisionOf(standing))

@@ -50,7 +50,7 @@ func TestRegoAgreesWithTheOracle(t *testing.T) {
 				count += n
 			}
 		}
-		if least := randomCases / 1000; reason != policy.EngineError && count < least {
+		if least := randomCases / 1000; !slices.Contains(notOfTheRules, reason) && count < least {
 			t.Errorf("only %d answers with %s, want %d or more", count, reason, least)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // record keeps the decision and says so in the audit log, in the transaction that
 // decided.
-func (e *Engine) record(tx node.Tx, standing policy.Standing, request policy.Request, decision policy.Decision) error {
+func (e *Engine) record(tx node.Tx, standing policy.Standing, request policy.Request, decision policy.Decision, failed failure) error {
 	facts := policy.Facts{
 		Mode: standing.Mode, Status: standing.Status, Contact: request.Contact, Connection: request.Connection,
 		StructuredOnly: request.StructuredOnly, FreeText: request.FreeText, Capabilities: request.Capabilities,
@@ -25,12 +25,12 @@ func (e *Engine) record(tx node.Tx, standing policy.Standing, request policy.Req
 	if err := e.store.InsertDecision(tx, record); err != nil {
 		return err
 	}
-	return e.audit.Append(tx, event(record))
+	return e.audit.Append(tx, event(record, failed))
 }
 
 // event is what the audit log says of a decision: the agent asked, except where
 // the node itself asked again before something left or ran.
-func event(r policy.Record) audit.Event {
+func event(r policy.Record, failed failure) audit.Event {
 	actor := node.Actor{Kind: node.ActorAgent, OwnerID: r.OwnerID, AgentID: r.AgentID}
 	if r.Facts.DenyOnly {
 		actor.Kind = node.ActorNode
@@ -39,13 +39,14 @@ func event(r policy.Record) audit.Event {
 	for _, answer := range r.Answers {
 		reasons[answer.Capability] = map[string]any{"outcome": answer.Outcome, "reason": answer.Reason, "grant": answer.GrantID}
 	}
-	return audit.Event{
-		Type: audit.PolicyDecided, Actor: actor, AgentID: r.AgentID, TaskUID: r.TaskUID, Subject: r.ID,
-		Data: map[string]any{
-			"about": r.Subject, "contact": r.Facts.Contact, "outcome": r.Outcome, "answers": reasons,
-			"denyOnly": r.Facts.DenyOnly, "rulesRev": r.RulesRev, "version": r.Version,
-		},
+	data := map[string]any{
+		"about": r.Subject, "contact": r.Facts.Contact, "outcome": r.Outcome, "answers": reasons,
+		"denyOnly": r.Facts.DenyOnly, "rulesRev": r.RulesRev, "version": r.Version,
 	}
+	if failed != "" {
+		data["ownRulesFailed"] = failed
+	}
+	return audit.Event{Type: audit.PolicyDecided, Actor: actor, AgentID: r.AgentID, TaskUID: r.TaskUID, Subject: r.ID, Data: data}
 }
 
 // Explain gives a decision back as it was recorded: facts, answers, the grants
@@ -62,17 +63,44 @@ func (e *Engine) Reevaluate(tx node.Tx, decisionID string, change policy.Change)
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	loaded, err := e.store.Rules(tx, record.AgentID)
+	set, err := e.imaginedSet(tx, record.AgentID, change)
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	set := newRuleSet(e.changed(loaded, change), tx.Now())
 	f := factsOf(record.Facts.Request(record.AgentID))
+	f.at = record.At
 	answers, err := e.evaluate(tx.Context(), set, f)
 	if err != nil {
 		answers = e.refuse(f, err)
 	}
-	return policy.Decision{Outcome: policy.Strictest(answers), Answers: answers, RulesRev: loaded.RulesRev, Version: e.version}, nil
+	answers, _ = e.narrow(tx.Context(), set, f, answers, newRecent[answerKey, []policy.Outcome](1))
+	return policy.Decision{
+		Outcome: policy.Strictest(answers), Answers: answers, RulesRev: set.standing.RulesRev, Version: e.versionOf(set.standing.Overlay),
+	}, nil
+}
+
+// imaginedSet are the agent's rules as they are in this transaction, changed. Code:
+// bad_request where the owner's own rules would be a text that does not compile.
+func (e *Engine) imaginedSet(tx node.Tx, agentID string, change policy.Change) (*ruleSet, error) {
+	loaded, err := e.store.Rules(tx, agentID)
+	if err != nil {
+		return nil, err
+	}
+	if text := change.Overlay; text != nil && *text == "" {
+		loaded.Overlay = ""
+	} else if text != nil {
+		loaded.Overlay = overlayVersion(*text)
+		if _, known := e.overlays.get(loaded.Overlay); !known {
+			compiled, problems := compileOverlay(*text, e.ownLimit)
+			if len(problems) > 0 {
+				return nil, policy.BadOverlay(problems)
+			}
+			e.overlays.put(loaded.Overlay, compiled, 1)
+		}
+	}
+	set := newRuleSet(e.changed(loaded, change), tx.Now())
+	set.overlay, set.failed, err = e.overlayOf(tx, set.standing)
+	return set, err
 }
 
 func (e *Engine) changed(loaded policy.Rules, change policy.Change) policy.Rules {

@@ -23,6 +23,8 @@ type ruleSet struct {
 	agent       *ast.Term              // input.agent
 	grants      *ast.Term              // input.grants
 	denied      *ast.Term              // input.denied
+	overlay     *overlay               // the owner's own rules; nil where there are none, or failed
+	failed      failure                // why the owner's own rules cannot be asked
 	problem     error                  // why nothing can be evaluated under these rules
 }
 
