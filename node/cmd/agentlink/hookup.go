@@ -123,6 +123,8 @@ func (f hookupFlags) fit(cmd *cobra.Command) error {
 		return usage(cmd, "--write and --remove do not go together")
 	case f.file != "" && f.folder != "":
 		return usage(cmd, "--file and --config-dir do not go together")
+	case f.http && f.keyFile != "":
+		return usage(cmd, "--http needs no key: --key-file does not go with it")
 	case f.skill && !f.write:
 		return usage(cmd, "--skill goes with --write")
 	case !hookup.ValidName(f.name):
