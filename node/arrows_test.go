@@ -24,7 +24,7 @@ const module = "agentlink/"
 
 // leaves import at most the kernel and one another, so anyone may import them.
 var leaves = []string{
-	"node", "node/audit", "node/budget", "node/config", "node/display", "node/hookup", "node/identity", "node/oauth", "node/outbox", "node/owner",
+	"node", "node/audit", "node/backup", "node/budget", "node/config", "node/display", "node/hookup", "node/identity", "node/oauth", "node/outbox", "node/owner",
 	"node/seal", "node/token", "node/api/problem", "node/api/schema", "migrations", "rego",
 }
 
@@ -39,6 +39,7 @@ var arrows = []struct {
 }{
 	{"node", nil},
 	{"node/audit", nil},
+	{"node/backup", nil},
 	{"node/budget", nil},
 	{"node/config", nil},
 	{"node/display", nil},
@@ -80,6 +81,7 @@ var arrows = []struct {
 	{"node/nodetest", everything},
 	{"node/nodetest/*", nil},
 	{"node/simulation", everything},
+	{"node/durability", everything},
 	{"node/cmd/agentlink", append([]string{"node/app", "node/demo", "node/api/mcp", "node/api/socket"}, domains...)},
 }
 
@@ -91,7 +93,7 @@ var (
 )
 
 // forTests may be imported by tests and by one another, never by the product.
-var forTests = []string{"node/nodetest", "node/nodetest/*", "node/simulation", "node/store/storetest"}
+var forTests = []string{"node/nodetest", "node/nodetest/*", "node/simulation", "node/durability", "node/store/storetest"}
 
 // homes names the only packages of ours that may import what others wrote:
 // whoever wants what it does goes through them. tests are further packages
@@ -111,9 +113,9 @@ var homes = []struct {
 	{"github.com/tailscale/hujson", []string{"node/hookup"}, nil},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"node/api/mcp"}, []string{"dashboard/browsertest"}},
 	{"github.com/valyala/fasthttp", []string{"node/api"}, nil},
-	{"database/sql", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
-	{"modernc.org/sqlite", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
-	{"github.com/jackc/pgx", []string{"node/store", "node/store/storetest"}, []string{"migrations"}},
+	{"database/sql", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability"}},
+	{"modernc.org/sqlite", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability"}},
+	{"github.com/jackc/pgx", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability"}},
 	{"github.com/pressly/goose", []string{"node/store"}, []string{"migrations"}},
 	{"github.com/spf13/cobra", []string{"node/cmd/agentlink"}, nil},
 	{"github.com/chromedp", nil, []string{"dashboard/browsertest"}},

@@ -77,6 +77,9 @@ func (a *Agent) Do(method, path string, body any, header map[string]string) Answ
 	return send(a.node.tb, r)
 }
 
+// Renew takes a fresh token for what follows.
+func (a *Agent) Renew() { a.node.tb.Helper(); a.token = a.Token() }
+
 // Token gets a fresh access token.
 func (a *Agent) Token() string {
 	a.node.tb.Helper()

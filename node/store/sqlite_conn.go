@@ -76,6 +76,7 @@ func (c *sqliteConn) do(query string) error {
 // does not return nil, panics included.
 func (c *sqliteConn) within(begin, end string, run func(querier) error) error {
 	if err := c.do(begin); err != nil {
+		_ = c.do("ROLLBACK") // of what could not be ended before, so that the next one begins
 		return sqliteFault(err)
 	}
 	closed := false

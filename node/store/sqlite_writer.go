@@ -96,9 +96,11 @@ func (w *writer) batch(first *turn) {
 	w.settle(kept, w.end(len(kept), failure))
 }
 
+// begin takes a new connection where the old one is gone, or may still be in a
+// transaction that it could not end. One that is only busy it keeps.
 func (w *writer) begin() error {
 	err := w.conn.do("BEGIN IMMEDIATE")
-	if err == nil || !isGone(err) {
+	if err == nil || sqliteFault(err).again {
 		return err
 	}
 	if err := w.conn.replace(context.Background()); err != nil {
