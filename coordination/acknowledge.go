@@ -138,6 +138,9 @@ func (s *Service) voidAnswered(tx node.Tx, v Message, ack wire.Ack) error {
 		return err
 	}
 	m, err := s.Store.Message(tx, v.AgentID, v.Replaces)
+	if node.CodeOf(err) == node.NotFound {
+		return s.probed(tx, v, ack)
+	}
 	if err != nil {
 		return err
 	}

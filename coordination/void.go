@@ -49,7 +49,7 @@ func (s *Service) giveUp(tx node.Tx, actor node.Actor, m Message, code string) e
 	}
 	if m.Type == wire.TaskVoid {
 		replaced, err := s.Store.Message(tx, m.AgentID, m.Replaces)
-		if err != nil {
+		if err != nil && node.CodeOf(err) != node.NotFound { // there is none behind the question of a restored node
 			return err
 		}
 		if replaced.withdrawn() {

@@ -36,6 +36,9 @@ type Node struct {
 
 	listeners listeners
 	setUp     atomic.Bool // the node was seen to have an owner
+	// restored is the last restore, restoreEpoch what approvals are bound to.
+	restored     Restored
+	restoreEpoch int64
 	// ownerActed wakes what the owner may have set free.
 	ownerActed bell
 

@@ -4,11 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"agentlink/node"
 	"agentlink/node/audit"
@@ -46,6 +41,9 @@ func lay(ctx context.Context, settings config.Config, o Options, master func() (
 		}
 	}()
 	if f.lock, err = lockFolder(settings.DataDir); err != nil {
+		return f, err
+	}
+	if err := refuseHalf(settings.DataDir); err != nil {
 		return f, err
 	}
 	if f.master, err = master(); err != nil {
@@ -91,27 +89,4 @@ func (f *foundation) close() error {
 		err = errors.Join(err, f.lock.release())
 	}
 	return err
-}
-
-// epochFile counts the restores of a node. It stands beside the master key and
-// not in the database, which a restore sets back. A node that was never
-// restored has none.
-const epochFile = "restore-epoch"
-
-const firstEpoch = 1
-
-func readEpoch(settings config.Config) (int64, error) {
-	path := filepath.Join(filepath.Dir(settings.MasterKeyFile), epochFile)
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return firstEpoch, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("the restore epoch cannot be read: %w", err)
-	}
-	epoch, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
-	if err != nil || epoch < firstEpoch {
-		return 0, fmt.Errorf("the file %s holds no restore epoch, a whole number from %d", path, firstEpoch)
-	}
-	return epoch, nil
 }

@@ -53,14 +53,13 @@ func (n *Node) wireRules() (err error) {
 		return err
 	}
 	n.policy = policy.New(policy.Config{Store: n.store, IDs: n.options.IDs, Audit: n.audit, Decider: n.engine, Imaginer: n.engine})
-	epoch, err := readEpoch(n.settings)
-	if err != nil {
+	if err := n.readRestore(); err != nil {
 		return err
 	}
 	n.approvals = approvals.New(approvals.Config{
 		Store: n.store, DB: n.store, IDs: n.options.IDs, Audit: n.audit,
 		HashKey: n.master.Key(seal.UseApproval), MACKey: n.master.Key(seal.UseRowMAC),
-		TTL: n.settings.ApprovalTTL, Epoch: epoch,
+		TTL: n.settings.ApprovalTTL, Epoch: n.restoreEpoch,
 	})
 	return nil
 }
@@ -135,6 +134,7 @@ func (n *Node) wireSocket() {
 	n.socket = socket.New(socket.Config{
 		DB: n.store, IDs: n.options.IDs, Log: n.log, Owner: n.owner, Access: n.access, Policy: n.policy, Decider: n.engine, Decisions: n.engine,
 		Approvals: n.approvals, Coordination: n.coordination, Actions: n.actions, Clients: n.oauth, Directory: n.directory,
-		Audit: n.audit, Events: n.store, Info: n.Info, Changed: n.ownerActed.ring, UID: os.Getuid(),
+		Audit: n.audit, Events: n.store, Info: n.Info, Backup: n.backup, Restored: socket.Restored{Epoch: n.restored.Epoch, At: n.restored.At, BackupFrom: n.restored.BackupFrom},
+		Changed: n.ownerActed.ring, UID: os.Getuid(),
 	})
 }

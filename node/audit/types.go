@@ -18,6 +18,6 @@ var Types = []Type{
 	ClientRegistered, ClientAuthorized, ClientRefused, ClientRevoked, ClientReused,
 	OwnerCreated, OwnerPasswordSet, OwnerAuthFailed, OwnerSessionOpened, OwnerSessionEnded, OwnerConfirmed, OwnerPasskeyAdded,
 	OwnerPasskeyRemoved, OwnerRecoveryCodesMade, OwnerRecoveryCodeUsed, OwnerLinkMade, OwnerLinkUsed,
-	NodeStarted,
+	NodeStarted, NodeBackedUp, NodeRestored,
 	Exported,
 }

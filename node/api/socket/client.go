@@ -39,24 +39,9 @@ func Dial(path string) *Client {
 // Call sends one command. password "" sends none, request nil is an empty one. A refusal is a *node.Error; an
 // error that wraps ErrNotRunning means that there was nobody to ask.
 func (c *Client) Call(ctx context.Context, command, password string, request, response any) error {
-	if request == nil {
-		request = none{}
-	}
-	raw, err := json.Marshal(request)
+	answer, err := c.post(ctx, c.http, command, password, request)
 	if err != nil {
-		return fmt.Errorf("write the command: %w", err)
-	}
-	body, err := json.Marshal(call{Password: password, Request: raw})
-	if err != nil {
-		return fmt.Errorf("write the command: %w", err)
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://owner/"+command, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("write the command: %w", err)
-	}
-	answer, err := c.http.Do(r)
-	if err != nil {
-		return notRunning(err)
+		return err
 	}
 	defer answer.Body.Close()
 	content, err := io.ReadAll(answer.Body)
@@ -70,6 +55,49 @@ func (c *Client) Call(ctx context.Context, command, password string, request, re
 		return fmt.Errorf("read the node's answer: %w", err)
 	}
 	return nil
+}
+
+// Stream sends a command whose answer is read as it comes, for as long as that
+// takes. Whoever gets it closes it; a body that was cut off ends with an error.
+func (c *Client) Stream(ctx context.Context, command, password string) (io.ReadCloser, error) {
+	patient := c.http
+	patient.Timeout = 0
+	answer, err := c.post(ctx, patient, command, password, nil)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode == http.StatusOK {
+		return answer.Body, nil
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the node's answer: %w", err)
+	}
+	return nil, refusal(content)
+}
+
+func (c *Client) post(ctx context.Context, client http.Client, command, password string, request any) (*http.Response, error) {
+	if request == nil {
+		request = none{}
+	}
+	raw, err := json.Marshal(request)
+	if err != nil {
+		return nil, fmt.Errorf("write the command: %w", err)
+	}
+	body, err := json.Marshal(call{Password: password, Request: raw})
+	if err != nil {
+		return nil, fmt.Errorf("write the command: %w", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://owner/"+command, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("write the command: %w", err)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, notRunning(err)
+	}
+	return answer, nil
 }
 
 func notRunning(err error) error {

@@ -83,6 +83,10 @@ func decode[Req any](raw json.RawMessage) (request Req, err error) {
 // serve answers one command.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	response, err := s.answer(w, r)
+	if stream, ok := response.(streamed); ok && err == nil {
+		s.stream(w, r, stream)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
 		s.refuse(w, r, err)

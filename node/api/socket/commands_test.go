@@ -24,7 +24,7 @@ var (
 	deciding = []string{
 		socket.AgentCreate, socket.AgentKey, socket.AgentMode, socket.AgentStatus, socket.AgentTools, socket.ApprovalDecide, socket.ClientRevoke, socket.ConnectionAccept,
 		socket.ConnectionInvite, socket.ConnectionReject, socket.ConnectionRequest, socket.ConnectionRevoke, socket.ConnectionSettings,
-		socket.GrantRemove, socket.GrantSet, socket.MessageSend, socket.OwnerLink, socket.OwnerPassword,
+		socket.GrantRemove, socket.GrantSet, socket.MessageSend, socket.NodeBackedUp, socket.NodeBackup, socket.OwnerLink, socket.OwnerPassword,
 	}
 )
 

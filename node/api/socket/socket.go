@@ -9,6 +9,7 @@ package socket
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"agentlink/coordination"
 	"agentlink/node"
 	"agentlink/node/audit"
+	"agentlink/node/backup"
 	"agentlink/node/oauth"
 	"agentlink/node/owner"
 	"agentlink/policy"
@@ -55,6 +57,10 @@ type Config struct {
 	Audit        *audit.Log
 	Events       audit.Store
 	Info         func() Info
+	// Backup writes the content of a backup.
+	Backup func(ctx context.Context, w io.Writer) (backup.Report, error)
+	// Restored tells of the last restore; zero for none.
+	Restored Restored
 	// Changed is called after each command that decided or changed something, since
 	// what was barred until then may go on; nil where nobody waits for it.
 	Changed func()
@@ -84,6 +90,7 @@ func New(config Config) *Server {
 	s.receiptCommands()
 	s.logCommands()
 	s.statusCommands()
+	s.backupCommands()
 	return s
 }
 

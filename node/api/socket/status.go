@@ -31,6 +31,10 @@ type Status struct {
 	AuditRows   int64 `json:"auditRows"`
 	// AuditHead is the hash of the last row, to be written down elsewhere.
 	AuditHead string `json:"auditHead"`
+	// Restored is the restore that the node lives since, if there was one.
+	Restored *Restored `json:"restored,omitempty"`
+	// LastBackup is when the last backup was made that is in the log.
+	LastBackup *time.Time `json:"lastBackup,omitempty"`
 }
 
 // The commands about the node and its owner.
@@ -96,6 +100,12 @@ func (s *Server) status(tx node.Tx, _ none) (Status, error) {
 		return Status{}, err
 	}
 	status.AuditRows, status.AuditHead = head.Position, head.Hash
+	if s.Restored.Epoch > 0 {
+		status.Restored = &s.Restored
+	}
+	if status.LastBackup, err = s.lastBackup(tx); err != nil {
+		return Status{}, err
+	}
 	return status, s.count(tx, &status)
 }
 

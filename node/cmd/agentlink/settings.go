@@ -37,6 +37,16 @@ func addSettings(command *cobra.Command) {
 	}
 }
 
+// addDataSettings adds those that say where a node's data and its key are.
+func addDataSettings(command *cobra.Command) {
+	for _, s := range settings {
+		switch s.name {
+		case config.DatabaseURLName, config.MasterKeyFileName, config.MasterPassphraseFileName:
+			command.Flags().String(s.flag, "", s.help)
+		}
+	}
+}
+
 // config reads the settings: flags before the environment.
 func (c *cli) config(flags *pflag.FlagSet) (config.Config, error) {
 	given := map[string]string{}

@@ -32,6 +32,12 @@ func (c *cli) showStatus(s socket.Status) {
 		"Agents", counts(s.Agents), "Connections", counts(s.Connections), "Open tasks", counts(s.Tasks),
 		"Audit log", fmt.Sprintf("%d rows, head %s", s.AuditRows, s.AuditHead))
 	c.say("")
+	if s.LastBackup != nil {
+		c.say("Last backup: %s.", when(*s.LastBackup))
+	}
+	if s.Restored != nil {
+		c.say("Restored on %s from a backup of %s: what came after that backup is not known here.", when(s.Restored.At), when(s.Restored.BackupFrom))
+	}
 	if s.PendingApprovals == 0 && s.PendingIncoming == 0 {
 		c.say("Nothing waits for you.")
 	}
