@@ -32,10 +32,11 @@ func TestPolicyIsSealed(t *testing.T) {
 				OwnerID:  "o1", AgentID: "a1", At: at,
 				Facts: policy.Facts{Contact: "canary@canary.example", Fields: map[string]any{"notes": "canary note"}, AmountField: "canaryAmount"},
 			}
-			return errors.Join(err, s.InsertGrant(tx, grant), s.InsertDecision(tx, record))
+			_, err2 := s.InsertOverlay(tx, policy.Overlay{ID: "ov1", OwnerID: "o1", Number: 1, Version: "version of the text", Source: "package overlay # canary rules", CreatedAt: at})
+			return errors.Join(err, err2, s.InsertGrant(tx, grant), s.InsertDecision(tx, record))
 		})
 		dump := dump(t, s)
-		for _, known := range []string{"scout", "disclose.dietary", "grant_asks", "d1"} {
+		for _, known := range []string{"scout", "disclose.dietary", "grant_asks", "d1", "version of the text"} {
 			if !strings.Contains(dump, known) {
 				t.Errorf("the dump lacks %q, so it says nothing", known)
 			}

@@ -83,6 +83,7 @@ func New(config Config) *Server {
 	s.agentCommands()
 	s.clientCommands()
 	s.grantCommands()
+	s.overlayCommands()
 	s.connectionCommands()
 	s.approvalCommands()
 	s.taskCommands()

@@ -261,6 +261,8 @@ func (c *cli) showAnswers(answers []policy.Answer) {
 		switch {
 		case answer.Constraints != nil:
 			outcome += " if " + constraintText(answer.Constraints) + ", else " + string(answer.Otherwise)
+		case answer.Otherwise == policy.Refused:
+			outcome += ", unless rules of your own refuse it"
 		case answer.Otherwise != "":
 			outcome += ", with free text " + string(answer.Otherwise)
 		}

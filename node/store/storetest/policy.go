@@ -238,7 +238,7 @@ func grantsOfContact(t *testing.T, s *store.Store) {
 
 func rules(t *testing.T, s *store.Store) {
 	insertAgent(t, s, anAgent("a1"))
-	standing := policy.Standing{AgentID: "a1", OwnerID: "owner", Mode: policy.Assisted, Status: policy.Active, RulesRev: 1, RulesStamp: "stamp 1"}
+	standing := policy.Standing{AgentID: "a1", OwnerID: "owner", Mode: policy.Assisted, Status: policy.Active, RulesRev: 1, RulesStamp: "stamp 1", Handle: "handle-a1"}
 	read := func() policy.Rules {
 		t.Helper()
 		var got policy.Rules

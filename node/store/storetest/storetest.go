@@ -24,6 +24,7 @@ var suite = map[string]func(t *testing.T, open func(t *testing.T) *store.Store){
 	"Disclosures":  Disclosures,
 	"Idempotency":  Idempotency,
 	"OAuth":        OAuth,
+	"Overlays":     Overlays,
 	"Owner":        Owner,
 	"OwnerAccess":  OwnerAccess,
 	"Audit":        Audit,
