@@ -20,7 +20,7 @@ help: ## list the targets
 test: packages check ## all of it: checks, tests on both databases, simulation, fuzzing
 	@trap '.ci/postgres stop' EXIT; \
 	database=$$(.ci/postgres start); eval "$$database"; \
-	export AGENTLINK_REQUIRE_POSTGRES=1 AGENTLINK_REQUIRE_CHROMIUM=1; \
+	export AGENTLINK_REQUIRE_POSTGRES=1 AGENTLINK_REQUIRE_CHROMIUM=1 AGENTLINK_REQUIRE_NODE=1; \
 	$(MAKE) race; \
 	$(MAKE) browser; \
 	$(MAKE) oracle; \
@@ -29,8 +29,9 @@ test: packages check ## all of it: checks, tests on both databases, simulation, 
 	$(MAKE) compose
 
 .PHONY: packages
-packages: ## install the Debian packages that the tests need
+packages: ## install what the tests need: Debian packages, and MCP clients of others from npm
 	@.ci/packages
+	@.ci/npm
 
 .PHONY: check
 check: format vet generated lint ## what can be said without running anything

@@ -68,7 +68,7 @@ func New(config Config) http.Handler {
 		config.Log = slog.Default()
 	}
 	d := &door{Config: config}
-	return d.serve(d.newServer())
+	return d.serve(d.newServer(d.options()))
 }
 
 // serve puts both kinds of handler on one server, and the bearer's check before

@@ -23,16 +23,20 @@ func identity(version string) *sdk.Implementation {
 	return &sdk.Implementation{Name: "agentlink", Title: "AgentLink", Version: version}
 }
 
-// newServer makes the server: all tools, resources and the prompt. Each request
-// sees of it what the owner chose for its agent.
-func (d *door) newServer() *sdk.Server {
-	server := sdk.NewServer(identity(d.Version), &sdk.ServerOptions{
+func (d *door) options() *sdk.ServerOptions {
+	return &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       d.Log,
 		Capabilities: &sdk.ServerCapabilities{},
 		// Nothing may be cached: the owner may change it at any time.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "private" },
-	})
+	}
+}
+
+// newServer makes the server: all tools, resources and the prompt. Each request
+// sees of it what the owner chose for its agent.
+func (d *door) newServer(options *sdk.ServerOptions) *sdk.Server {
+	server := sdk.NewServer(identity(d.Version), options)
 	for _, t := range d.tools() {
 		server.AddTool(t.described, t.handle)
 	}

@@ -33,7 +33,7 @@ func (p *passer) pass(next sdk.MethodHandler) sdk.MethodHandler {
 		switch {
 		case err == nil:
 			return result, nil
-		case errors.As(err, &told):
+		case errors.As(err, &told) && told.Code != codeRejected:
 			return nil, told
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -41,6 +41,10 @@ func (p *passer) pass(next sdk.MethodHandler) sdk.MethodHandler {
 		return nil, errNodeAway
 	}
 }
+
+// codeRejected is the SDK's own for a request that could not be handed over: the
+// node has said nothing.
+const codeRejected = -32005
 
 type ask func(context.Context, sdk.Params) (sdk.Result, error)
 
