@@ -87,10 +87,16 @@ func newPlay(t *testing.T, databaseURL string) *play {
 		databaseURL = "sqlite:" + p.victim.settings[config.DataDirName] + "/node.db"
 	}
 	p.looker = newLooker(t, databaseURL)
-	p.peer = nodetest.Start(t, nodetest.Options{Owner: "Ben", Clock: p.clock})
+	p.join()
+	return p
+}
+
+// join starts the peer and makes the agents contacts.
+func (p *play) join() {
+	p.t.Helper()
+	p.peer = nodetest.Start(p.t, nodetest.Options{Owner: "Ben", Clock: p.clock})
 	p.juno = p.peer.CreateAgent("juno", policy.Autonomous)
 	p.meet()
-	return p
 }
 
 // meet makes the agents contacts.

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,13 +45,14 @@ type victim struct {
 	clock    *shifted
 	probe    string // what tells that it is ready; a node without an owner only serves
 
-	process *exec.Cmd
-	orders  io.WriteCloser
-	replies *bufio.Reader
-	exited  chan error
-	info    socket.Info
-	slowest time.Duration // from the start of a process to its readiness
-	deaths  int
+	complaints *complaints
+	process    *exec.Cmd
+	orders     io.WriteCloser
+	replies    *bufio.Reader
+	exited     chan error
+	info       socket.Info
+	slowest    time.Duration // from the start of a process to its readiness
+	deaths     int
 }
 
 // newVictim makes a node with one agent and starts it. databaseURL "" is SQLite.
@@ -64,7 +66,7 @@ func newVictim(t testing.TB, databaseURL string, clock *shifted) *victim {
 
 func newVictimIn(t testing.TB, folder, databaseURL string, clock *shifted) *victim {
 	t.Helper()
-	v := &victim{t: t, clock: clock, probe: "/readyz", settings: map[string]string{
+	v := &victim{t: t, clock: clock, probe: "/readyz", complaints: &complaints{}, settings: map[string]string{
 		childName: "1", journalName: filepath.Join(folder, "journal"), config.DataDirName: filepath.Join(folder, "data"),
 		config.ListenName: "localhost:" + freePort(t), config.DatabaseURLName: databaseURL,
 	}}
@@ -74,7 +76,7 @@ func newVictimIn(t testing.TB, folder, databaseURL string, clock *shifted) *vict
 	must(t, err)
 	v.agentID, v.key = made.Agent.ID, made.Agent.Key
 	v.owner = socket.Dial(settings.SocketPath())
-	t.Cleanup(v.stop)
+	t.Cleanup(func() { v.stop(); v.complaints.show(t) })
 	v.start()
 	v.address = node.Address{Handle: "scout", Host: v.info.Host}.String()
 	return v
@@ -94,10 +96,10 @@ func bareVictim(t testing.TB) *victim {
 	folder, err := os.MkdirTemp("", "alk")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	v := &victim{t: t, clock: &shifted{}, probe: "/healthz", settings: map[string]string{
+	v := &victim{t: t, clock: &shifted{}, probe: "/healthz", complaints: &complaints{}, settings: map[string]string{
 		childName: "1", config.DataDirName: filepath.Join(folder, "data"), config.ListenName: "localhost:" + freePort(t),
 	}}
-	t.Cleanup(v.stop)
+	t.Cleanup(func() { v.stop(); v.complaints.show(t) })
 	return v
 }
 
@@ -120,7 +122,7 @@ func (v *victim) launch(further ...string) error {
 		v.process.Env = append(v.process.Env, name+"="+value)
 	}
 	v.process.Env = append(v.process.Env, further...)
-	v.process.Stderr = testOutput{v.t}
+	v.process.Stderr = v.complaints
 	v.orders, err = v.process.StdinPipe()
 	must(v.t, err)
 	output, err := v.process.StdoutPipe()
@@ -295,11 +297,24 @@ func command[Resp any](v *victim, name string, request any) (response Resp) {
 	return response
 }
 
-// testOutput puts what a process complains of into the test's log.
-type testOutput struct{ t testing.TB }
+// complaints are what a process complained of last; a test that fails shows them.
+type complaints struct {
+	mu    sync.Mutex
+	lines [][]byte
+}
 
 // Write implements io.Writer.
-func (o testOutput) Write(line []byte) (int, error) {
-	o.t.Logf("%s", line)
+func (c *complaints) Write(line []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines[max(0, len(c.lines)-20):], bytes.Clone(line))
 	return len(line), nil
+}
+
+func (c *complaints) show(t testing.TB) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.Failed() {
+		t.Logf("the node's last complaints:\n%s", bytes.Join(c.lines, nil))
+	}
 }

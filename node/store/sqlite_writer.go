@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"sync/atomic"
 )
 
 // writer owns the only connection that writes. Transactions that wait are
@@ -11,6 +12,7 @@ import (
 // with 16 callers.
 type writer struct {
 	conn    *sqliteConn
+	failing atomic.Bool // the last that was written could not be kept
 	queue   chan *turn
 	stop    chan struct{}
 	stopped chan struct{}
@@ -79,7 +81,9 @@ func (w *writer) loop() {
 // batch commits one transaction and whatever waits by the time it is done.
 func (w *writer) batch(first *turn) {
 	if err := w.begin(); err != nil {
-		first.begun <- sqliteFault(err)
+		f := sqliteFault(err)
+		w.failing.Store(!f.again)
+		first.begun <- f
 		return
 	}
 	var kept []*turn
@@ -154,6 +158,9 @@ func (w *writer) settle(kept []*turn, failure error) {
 	var err error
 	if failure != nil {
 		err = sqliteFault(failure)
+	}
+	if len(kept) > 0 || failure != nil {
+		w.failing.Store(failure != nil)
 	}
 	for _, t := range kept {
 		t.durable <- err
