@@ -136,7 +136,7 @@ func (s *Store) ClearForLoad(tx node.Tx) error {
 		if table == "audit_head" { // it has a row from the beginning
 			continue
 		}
-		if err := s.one(tx, `SELECT COUNT(*) FROM (SELECT 1 FROM `+table+` LIMIT 1) AS some`, nil, &rows); err != nil {
+		if err := s.one(tx, `SELECT COUNT(*) FROM (SELECT 1 FROM `+table+` LIMIT 1) AS found`, nil, &rows); err != nil {
 			return err
 		}
 		if rows > 0 {
