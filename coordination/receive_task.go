@@ -2,6 +2,7 @@ package coordination
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"agentlink/coordination/wire"
@@ -167,10 +168,11 @@ func fitsWithout(task *Task, crossed []Message, m Message) bool {
 }
 
 // voidCrossed makes proposals of ours void. One that cannot have left fails;
-// one that may have arrived waits for the peer's answer, which will reject it.
+// one that may have arrived waits for the peer's answer, which will reject it. The
+// latest goes first: with an earlier one, those after it would fall by themselves.
 func (s *Service) voidCrossed(tx node.Tx, task *Task, crossed []Message, why string) error {
 	actor := peerActor(task.OwnerID, task.AgentID)
-	for _, m := range crossed {
+	for _, m := range slices.Backward(crossed) {
 		if m.Status == MsgQueued && m.AttemptedAt.IsZero() {
 			if err := s.fail(tx, actor, m, why); err != nil {
 				return err

@@ -25,17 +25,22 @@ type history struct {
 	trace   []string
 	repeats map[string]bool // tasks whose owner approved a run beside the rules
 	lasting bool            // the connection is never revoked
+	crowded bool            // others change the same rows meanwhile
+	broken  string          // the invariant that failed
+	last    copies          // after the last step
+	now     copies          // after this one
 }
 
 // world is two disks and their clock.
 type world struct {
 	clock *node.FakeClock
 	disks [2]*disk
+	fault *fault // planted on both
 }
 
 func newWorld(t testing.TB) *world {
 	clock := node.NewFakeClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
-	return &world{clock, [2]*disk{newDisk(t, "ana.test", clock), newDisk(t, "ben.test", clock)}}
+	return &world{clock: clock, disks: [2]*disk{newDisk(t, "ana.test", clock), newDisk(t, "ben.test", clock)}}
 }
 
 func (w *world) close() {
@@ -49,7 +54,7 @@ func (w *world) history(t testing.TB, seed uint64) *history {
 	h := &history{t: t, seed: seed, rng: rng, clock: w.clock, repeats: map[string]bool{}}
 	h.network = &network{rng: rng, sides: map[string]*side{}}
 	for i, d := range w.disks {
-		s := &side{disk: d, name: [2]string{"ana", "ben"}[i], rng: rng, runs: map[string]int{}}
+		s := &side{disk: d, name: [2]string{"ana", "ben"}[i], rng: rng, runs: map[string]json.RawMessage{}, fault: w.fault}
 		s.ids = seededIDs{rng, w.clock}
 		s.clock.off = 0
 		h.sides[i] = s
@@ -68,13 +73,22 @@ func (h *history) log(format string, args ...any) {
 	h.trace = append(h.trace, fmt.Sprintf(format, args...))
 }
 
+// fail ends the history: its steps, and the command that runs them again.
 func (h *history) fail(format string, args ...any) {
 	h.t.Helper()
 	trace := h.trace
 	if len(trace) > 400 {
 		trace = trace[len(trace)-400:]
 	}
-	h.t.Fatalf("seed %d: %s\n%s", h.seed, fmt.Sprintf(format, args...), strings.Join(trace, "\n"))
+	h.t.Fatalf("seed %d: %s\n%s\nagain: AGENTLINK_SIM_SEED=%d go test -count=1 -run '^TestSimulation$' ./node/simulation",
+		h.seed, fmt.Sprintf(format, args...), strings.Join(trace, "\n"), h.seed)
+}
+
+// breaks fails with the name of the invariant that does not hold.
+func (h *history) breaks(i invariant, when, problem string) {
+	h.t.Helper()
+	h.broken = i.id
+	h.fail("%s, %s, does not hold %s: %s", i.id, i.name, when, problem)
 }
 
 func (h *history) other(s *side) *side {
@@ -92,6 +106,7 @@ func (h *history) do(s *side, what string, f func(ctx context.Context) error) {
 	switch {
 	case !alive:
 		h.log("%s: %s: died %s", s.name, what, s.db.died)
+		happened("a process dies " + s.db.died)
 	case err != nil:
 		h.log("%s: %s: %v", s.name, what, err)
 		if code := node.CodeOf(err); code == node.Internal || code == node.Unavailable {
@@ -184,6 +199,7 @@ func (h *history) works(s *side, what string, step func(context.Context) (bool, 
 	var err error
 	if !s.survives(func() { more, err = step(context.Background()) }) {
 		h.log("%s: %s: died %s", s.name, what, s.db.died)
+		happened("a process dies " + s.db.died)
 		return false
 	}
 	if err != nil {
@@ -221,10 +237,10 @@ func (h *history) ungrant(s *side) {
 func (h *history) dinner() json.RawMessage {
 	fields := map[string]any{
 		"date": fmt.Sprintf("2027-01-%02d", 1+h.rng.IntN(28)), "time": "19:30", "timezone": "Europe/Berlin",
-		"partySize": 2 + h.rng.IntN(4), "venue": map[string]any{"name": "Trattoria"},
+		"partySize": 2 + h.rng.IntN(4), "venue": map[string]any{"name": canary + " Trattoria"},
 	}
 	if h.rng.IntN(4) == 0 {
-		fields["dietaryNotes"] = []string{"no nuts"}
+		fields["dietaryNotes"] = []string{canary + " no nuts"}
 	}
 	raw, _ := json.Marshal(fields)
 	return raw

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"agentlink/coordination"
@@ -9,11 +10,10 @@ import (
 	"agentlink/node"
 )
 
-// checkLedger compares what each side noted that it told with what the other
+// ledgerIsTrue is the other half of I3: it compares what each side noted that it told with what the other
 // side holds: every field that arrived is in the ledger, as it arrived, and
 // nothing of a message that counts as never sent has arrived.
-func (h *history) checkLedger(when string, tasks [2]map[string]coordination.Task) {
-	h.t.Helper()
+func ledgerIsTrue(h *history, tasks copies) string {
 	for i, s := range h.sides {
 		told := h.ledger(s, h.sides[1-i].address())
 		for uid := range tasks[1-i] {
@@ -21,12 +21,13 @@ func (h *history) checkLedger(when string, tasks [2]map[string]coordination.Task
 				for field, value := range proposed(m) {
 					d, ok := told[m.ID+field]
 					if !ok || string(d.Value) != string(value) || d.Withdrawn {
-						h.fail("%s: %s told %s=%s in %s; its ledger says %q, withdrawn %v", when, s.name, field, value, m.ID, d.Value, d.Withdrawn)
+						return fmt.Sprintf("%s told %s=%s in %s; its ledger says %q, withdrawn %v", s.name, field, value, m.ID, d.Value, d.Withdrawn)
 					}
 				}
 			}
 		}
 	}
+	return ""
 }
 
 // ledger reads what a side noted, by message and field.

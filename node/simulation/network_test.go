@@ -25,6 +25,8 @@ type network struct {
 	late         []late // copies that arrive some time later
 	// watch sees every envelope that is handed over, before it may get lost.
 	watch func(from *side, envelope []byte)
+	// refused hears of an envelope that a living node could not take.
+	refused func(by *side, status int, answer []byte)
 }
 
 type late struct {
@@ -52,19 +54,24 @@ func (l link) Post(ctx context.Context, url string, body []byte) (int, http.Head
 	}
 	switch {
 	case l.parted && l.chance(50):
+		happened("no byte leaves: the network is cut")
 		return 0, nil, nil, false, errLost
 	case l.parted || l.chance(l.drop):
+		happened("an envelope is lost")
 		return 0, nil, nil, true, errLost
 	}
 	if l.chance(l.repeat) {
+		happened("an envelope is duplicated")
 		l.late = append(l.late, late{host, append([]byte{}, body...)})
 	}
 	if l.chance(l.drop) { // it arrives, later than its sender waits
+		happened("an envelope is late")
 		l.late = append(l.late, late{host, append([]byte{}, body...)})
 		return 0, nil, nil, true, errLost
 	}
-	status, answer, alive := l.sides[host].hear(ctx, body)
+	status, answer, alive := l.hands(ctx, host, body)
 	if !alive || l.chance(l.drop) {
+		happened("an answer is lost")
 		return 0, nil, nil, true, errLost
 	}
 	return status, nil, answer, true, nil
@@ -76,9 +83,22 @@ func (n *network) deliverLate() {
 		return
 	}
 	i := n.rng.IntN(len(n.late))
+	if i > 0 {
+		happened("envelopes are reordered")
+	}
 	one := n.late[i]
 	n.late = append(n.late[:i], n.late[i+1:]...)
-	n.sides[one.host].hear(context.Background(), one.envelope)
+	n.hands(context.Background(), one.host, one.envelope)
+}
+
+// hands an envelope over.
+func (n *network) hands(ctx context.Context, host string, envelope []byte) (status int, answer []byte, alive bool) {
+	to := n.sides[host]
+	status, answer, alive = to.hear(ctx, envelope)
+	if alive && status >= http.StatusInternalServerError && n.refused != nil {
+		n.refused(to, status, answer)
+	}
+	return status, answer, alive
 }
 
 // hear takes an envelope in, unless the process dies of it.

@@ -72,8 +72,9 @@ func replicas(t *testing.T, count int) []*history {
 	nodes := [2]cluster{newCluster(t, "ana.test"), newCluster(t, "ben.test")}
 	var all []*history
 	for seed := range uint64(count) {
-		w := &world{clock, [2]*disk{nodes[0].replica(t, clock), nodes[1].replica(t, clock)}}
+		w := &world{clock: clock, disks: [2]*disk{nodes[0].replica(t, clock), nodes[1].replica(t, clock)}}
 		h := w.history(t, seed)
+		h.crowded = true
 		all = append(all, h)
 		for i, s := range h.sides {
 			s.agent, s.owner = all[0].sides[i].agent, all[0].sides[i].owner

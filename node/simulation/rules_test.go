@@ -256,6 +256,23 @@ func TestD1CrossingProposals(t *testing.T) {
 	})
 }
 
+// Two proposals of the responder's that wait to leave fall together.
+func TestD1TwoProposalsCrossOne(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	p.write(p.a, p.proposing(p.a, "2027-01-16"))
+	first := p.write(p.b, p.proposing(p.b, "2027-01-17"))
+	second := p.write(p.b, p.proposing(p.b, "2027-01-18"))
+	p.network.refused = func(by *side, status int, answer []byte) { t.Errorf("%s answers %d: %s", by.name, status, answer) }
+	p.deliver(p.a, p.b)
+	p.want(coordination.Negotiating, 2, coordination.ProposalPending, 0)
+	for _, lost := range []coordination.Result{first, second} {
+		if m := p.message(p.b, lost.ID); !m.Void || m.Code != wire.CodeVersionConflict {
+			t.Errorf("b's proposal: void %v, code %q, want version_conflict", m.Void, m.Code)
+		}
+	}
+}
+
 func TestD2AcceptanceCrossesProposal(t *testing.T) {
 	bothOrders(t, func(t *testing.T, order func(*pair) []*side) {
 		p := newPair(t)

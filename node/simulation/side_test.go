@@ -1,10 +1,14 @@
 package simulation
 
 import (
+	"bytes"
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	mathrand "math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +22,7 @@ import (
 	"agentlink/node/audit"
 	"agentlink/node/delivery"
 	"agentlink/node/identity"
+	"agentlink/node/outbox"
 	"agentlink/node/seal"
 	"agentlink/node/store"
 	"agentlink/node/token"
@@ -32,7 +37,23 @@ type disk struct {
 	master   seal.Master
 	identity *identity.Identity
 	clock    *skewed
+	// raw is a connection of the driver, for looking at what is stored as it is stored.
+	raw driver.Conn
 }
+
+// tapped gives the connections that the store makes to the disk, too.
+type tapped struct {
+	driver.Connector
+	disk *disk
+}
+
+func (c tapped) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	c.disk.raw = conn
+	return conn, err
+}
+
+func (d *disk) tap(c driver.Connector) driver.Connector { return tapped{c, d} }
 
 // skewed is a node's clock: the world's, off by a constant.
 type skewed struct {
@@ -47,7 +68,7 @@ func newDisk(t testing.TB, host string, world *node.FakeClock) *disk {
 	ctx := context.Background()
 	d := &disk{host: host, master: seal.NewMaster(), clock: &skewed{world: world}}
 	var err error
-	d.store, err = store.Open(ctx, store.Config{URL: "sqlite::memory:", Box: seal.NewBox(d.master.Key(seal.UseRows)), Clock: d.clock})
+	d.store, err = store.Open(ctx, store.Config{URL: "sqlite::memory:", Box: seal.NewBox(d.master.Key(seal.UseRows)), Clock: d.clock, Wrap: d.tap})
 	must(t, err)
 	must(t, d.store.Migrate(ctx))
 	d.identity, err = identity.LoadOrCreate(ctx, d.store, d.store, node.RandomIDs{})
@@ -81,8 +102,13 @@ type side struct {
 	inbox        *peer.Inbox
 	worker       *delivery.Worker
 	strangers    *delivery.Strangers
-	runs         map[string]int // how often the executor ran, by key
-	again        atomic.Int64   // transactions that were run again
+	runs         map[string]json.RawMessage // what the executor was given, by key
+	again        atomic.Int64               // transactions that were run again
+	logged       lines                      // what the process has logged
+	fault        *fault                     // what is wrong with this node on purpose; nil: nothing
+	connected    bool                       // the two sides are, and the history proper has begun
+	decide       decider
+	notes        notes
 }
 
 func (s *side) address() string {
@@ -100,40 +126,102 @@ func (s *side) self() coordination.Self {
 	}
 }
 
+// seams are the places where a fault can be planted: what the services are given.
+type seams struct {
+	approvals    approvals.Store
+	coordination coordination.Store
+	actions      actions.Store
+	audit        audit.Store
+	outbox       outbox.Store
+	rules        engine.Store
+	executor     actions.Executor
+	inboxDB      node.DB
+	// These wrap services that were made with the above.
+	tasks    actions.Tasks
+	inbox    peer.Coordination
+	outgoing delivery.Coordination
+	decide   decider
+}
+
+// decider is the owner's door: one transaction that decides.
+type decider func(ctx context.Context, decision approvals.Decision) (approvals.Effect, error)
+
 // start makes the services, as a process does that starts on this disk.
 func (s *side) start(t testing.TB, network *network) {
 	t.Helper()
-	var err error
 	s.db = &mortal{DB: counted{s.store, &s.again}}
-	s.audit = audit.New(s.store, s.master.Key(seal.UseAudit))
-	s.engine, err = engine.New(engine.Config{Store: s.store, IDs: s.ids, Audit: s.audit})
+	at := &seams{
+		approvals: s.store, coordination: s.store, actions: s.store, audit: s.store, outbox: s.store, rules: s.store,
+		executor: counting{s}, inboxDB: s.db,
+	}
+	s.fault.plant(s, at, beneath)
+	s.startServices(t, at)
+	at.tasks, at.inbox, at.outgoing, at.decide = s.coordination, s.coordination, s.coordination, s.decides
+	s.fault.plant(s, at, between)
+	s.decide = at.decide
+	s.startDoors(network, at)
+}
+
+func (s *side) startServices(t testing.TB, at *seams) {
+	t.Helper()
+	var err error
+	s.audit = audit.New(at.audit, s.master.Key(seal.UseAudit))
+	s.engine, err = engine.New(engine.Config{Store: at.rules, IDs: s.ids, Audit: s.audit, Log: s.logged.logger()})
 	must(t, err)
 	s.policy = policy.New(policy.Config{Store: s.store, IDs: s.ids, Audit: s.audit, Decider: s.engine})
 	s.approvals = approvals.New(approvals.Config{
-		Store: s.store, DB: s.db, IDs: s.ids, Audit: s.audit,
+		Store: at.approvals, DB: s.db, IDs: s.ids, Audit: s.audit,
 		HashKey: s.master.Key(seal.UseApproval), MACKey: s.master.Key(seal.UseRowMAC), TTL: 24 * time.Hour, Epoch: 1,
 	})
 	s.coordination = coordination.New(coordination.Config{
-		Store: s.store, DB: s.db, Clock: s.clock, IDs: s.ids, Policy: s.engine, Agents: s.policy,
-		Approvals: s.approvals, Audit: s.audit, Outbox: s.store, Self: s.self(),
+		Store: at.coordination, DB: s.db, Clock: s.clock, IDs: s.ids, Policy: s.engine, Agents: s.policy,
+		Approvals: s.approvals, Audit: s.audit, Outbox: at.outbox, Self: s.self(),
 	})
+}
+
+func (s *side) startDoors(network *network, at *seams) {
 	s.actions = actions.New(actions.Config{
-		Store: s.store, DB: s.db, IDs: s.ids, Policy: s.engine, Approvals: s.approvals, Tasks: s.coordination,
-		Audit: s.audit, Executors: []actions.Executor{counting{s}}, Issuer: s.identity.Signer.Fingerprint(),
+		Store: at.actions, DB: s.db, IDs: s.ids, Policy: s.engine, Approvals: s.approvals, Tasks: at.tasks,
+		Audit: s.audit, Executors: []actions.Executor{at.executor}, Issuer: s.identity.Signer.Fingerprint(),
 		SignReceipt: func(claims any) (string, error) { return s.identity.Signer.Sign(token.Receipt, claims) },
+		Log:         s.logged.logger(),
 	})
 	s.inbox = peer.New(peer.Config{
-		DB: s.db, Coordination: s.coordination, Strangers: s.store, Signer: s.identity.Signer, Open: s.identity.Open,
-		Self: s.self(), Clock: s.clock, IDs: s.ids,
+		DB: at.inboxDB, Coordination: at.inbox, Strangers: s.store, Signer: s.identity.Signer, Open: s.identity.Open,
+		Self: s.self(), Clock: s.clock, IDs: s.ids, Log: s.logged.logger(),
 	})
 	s.worker = delivery.NewWorker(delivery.WorkerConfig{
-		DB: s.db, Outbox: s.store, Coordination: s.coordination, Directory: network, Transport: network.from(s),
+		DB: s.db, Outbox: at.outbox, Coordination: at.outgoing, Directory: network, Transport: network.from(s),
 		Inbox: s.inbox, Signer: s.identity.Signer, Host: s.host, Clock: s.clock, IDs: s.ids, Jitter: s.rng.Float64,
+		Log: s.logged.logger(),
 	})
 	s.strangers = delivery.NewStrangers(delivery.StrangersConfig{
 		DB: s.db, Store: s.store, Directory: network, Inbox: s.inbox, Jitter: s.rng.Float64,
 	})
 }
+
+// decides is the owner's word, in a transaction of its own.
+func (s *side) decides(ctx context.Context, decision approvals.Decision) (effect approvals.Effect, err error) {
+	err = s.db.InTx(ctx, func(tx node.Tx) error {
+		effect, err = s.approvals.Decide(tx, s.owner, decision)
+		return err
+	})
+	return effect, err
+}
+
+// lines are what a process logs.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 // newAgent gives the side a fresh agent for a history.
 func (s *side) newAgent(t testing.TB, handle string, mode policy.Mode) {
@@ -151,7 +239,7 @@ func (s *side) in(t testing.TB, f func(node.Tx) error) {
 	must(t, s.store.InTx(context.Background(), f))
 }
 
-// counting is the real executor of reservations, which counts what it did and
+// counting is the real executor of reservations, which notes what it was given and
 // can die before or after.
 type counting struct{ side *side }
 
@@ -160,7 +248,7 @@ func (counting) Idempotent() bool { return true }
 
 func (c counting) Execute(ctx context.Context, key string, parameters json.RawMessage) (actions.Result, error) {
 	c.side.db.mayDie("before the executor")
-	c.side.runs[key]++
+	c.side.runs[key] = parameters
 	result, err := reservation.Executor{}.Execute(ctx, key, parameters)
 	c.side.db.mayDie("after the executor")
 	return result, err

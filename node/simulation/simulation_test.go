@@ -36,7 +36,10 @@ func TestSimulation(t *testing.T) {
 	for i := range count {
 		seeds = append(seeds, uint64(firstSeed+i))
 	}
-	simulate(t, seeds)
+	t.Run("seeds", func(t *testing.T) { simulate(t, seeds) })
+	if count >= fewSeeds && !t.Failed() {
+		wantCovered(t)
+	}
 }
 
 // simulate shares the seeds out to as many workers as there are cores.
@@ -63,22 +66,30 @@ func runSeeds(t *testing.T, seeds []uint64) {
 // run is one seed: a random course of events over a bad network, then everything
 // heals, and the copies have to agree; and agree still when all deadlines have passed.
 func (w *world) run(t testing.TB, seed uint64) {
-	h := w.history(t, seed)
+	w.history(t, seed).lives()
+}
+
+func (h *history) lives() {
+	h.watches()
 	h.connect()
 	for _, s := range h.sides {
 		h.opening(s)
+		s.connected = true
 	}
 	h.network.drop, h.network.repeat = h.rng.IntN(30), h.rng.IntN(30)
 	for range steps {
 		h.step()
+		h.checkStep()
 	}
 	h.heal()
 	h.drain()
+	h.checkStep()
 	h.check("healed")
 	h.clock.Advance(40 * time.Hour)
 	h.drain()
+	h.checkStep()
 	h.check("after all deadlines")
-	h.checkLogs()
+	h.checkEnd()
 }
 
 // opening gives a side the rules that it begins with.

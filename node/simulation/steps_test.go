@@ -20,6 +20,7 @@ func (h *history) step() {
 	if s.db.died != "" {
 		if h.rng.IntN(3) == 0 {
 			h.log("%s: starts again", s.name)
+			happened("a process starts again")
 			s.start(h.t, h.network)
 		}
 		return
@@ -35,17 +36,22 @@ func (h *history) step() {
 		h.works(s, "delivers", s.worker.Step)
 	case n < 81:
 		h.network.deliverLate()
-	case n < 88:
+	case n < 87:
 		h.passTime()
+	case n < 88:
+		h.lastMoment(s)
 	case n < 93:
 		h.background(s)
 	case n < 95:
 		h.network.parted = !h.network.parted
 		h.log("parted: %v", h.network.parted)
+		happened(map[bool]string{true: "the network parts", false: "the network heals"}[h.network.parted])
 	case n < 98:
 		s.db.countdown = 1 + h.rng.IntN(8)
 	default:
-		s.clock.off = time.Duration(h.rng.IntN(240)-120) * time.Second
+		s.clock.off = time.Duration(h.rng.IntN(241)-120) * time.Second
+		h.log("%s: the clock is off by %s", s.name, s.clock.off)
+		happened(map[bool]string{true: "a clock is behind", false: "a clock is ahead"}[s.clock.off < 0])
 	}
 }
 
@@ -90,11 +96,11 @@ func (h *history) agentActs(s *side) {
 		})
 	case n < 68:
 		h.sends(s, "cancels "+task.UID, func(tx node.Tx) (coordination.Result, error) {
-			return s.coordination.CancelTask(tx, s.actor(), task.UID, "changed my mind")
+			return s.coordination.CancelTask(tx, s.actor(), task.UID, canary+" changed my mind")
 		})
 	case n < 72:
 		h.sends(s, "chats", func(tx node.Tx) (coordination.Result, error) {
-			return s.coordination.SendMessage(tx, s.actor(), task.ConnectionID, "hello")
+			return s.coordination.SendMessage(tx, s.actor(), task.ConnectionID, canary+" hello")
 		})
 	default:
 		h.books(s, task)
@@ -102,13 +108,30 @@ func (h *history) agentActs(s *side) {
 }
 
 func (h *history) sends(s *side, what string, f func(tx node.Tx) (coordination.Result, error)) {
+	problem := ""
 	h.tx(s, what, func(tx node.Tx) error {
+		before, err := s.visible(tx)
+		if err != nil {
+			return err
+		}
 		result, err := f(tx)
-		if err == nil {
-			h.log("  %s %s", result.Status, result.ID)
+		if err != nil {
+			return err
+		}
+		h.log("  %s %s", result.Status, result.ID)
+		happened("a write is " + result.Status)
+		if err := s.noteAllowed(tx, result.ID); err != nil {
+			return err
+		}
+		after, err := s.visible(tx)
+		if !h.crowded && result.Status == coordination.StatusPendingApproval && before != after {
+			problem = fmt.Sprintf("%s %s changed the copies from\n%s\nto\n%s", s.name, what, before, after)
 		}
 		return err
 	})
+	if problem != "" {
+		h.breaks(heldLeavesTheCopy, "when it was held", problem)
+	}
 }
 
 func (h *history) starts(s *side) {
@@ -117,7 +140,7 @@ func (h *history) starts(s *side) {
 		if err != nil {
 			return coordination.Result{}, err
 		}
-		start := coordination.StartTask{ConnectionID: c.ID, Type: "dinner.coordination", Title: "Dinner", ExpiresInHours: 1 + h.rng.IntN(30)}
+		start := coordination.StartTask{ConnectionID: c.ID, Type: "dinner.coordination", Title: canary + " Dinner", ExpiresInHours: 1 + h.rng.IntN(30)}
 		if h.rng.IntN(3) > 0 {
 			start.Proposal = h.dinner()
 		}
@@ -127,7 +150,7 @@ func (h *history) starts(s *side) {
 
 // books asks for an approval, runs with one, or runs under a grant.
 func (h *history) books(s *side, task coordination.Task) {
-	parameters := map[string]any{"venue": "Trattoria", "date": "2027-01-05", "time": "19:30", "partySize": 2, "taskUid": task.UID}
+	parameters := map[string]any{"venue": canary + " Trattoria", "date": "2027-01-05", "time": "19:30", "partySize": 2, "taskUid": task.UID}
 	if accepted := task.Copy.AcceptedProposal(); accepted != nil && h.rng.IntN(10) > 0 {
 		var fields map[string]any
 		_ = json.Unmarshal(accepted.Fields, &fields)
@@ -147,11 +170,15 @@ func (h *history) books(s *side, task coordination.Task) {
 	start := actions.Start{Action: "reservation.book", Parameters: raw}
 	if approved := h.approvals(s, approvals.Approved); len(approved) > 0 && h.rng.IntN(4) > 0 {
 		start = actions.Start{ApprovalID: approved[h.rng.IntN(len(approved))].ID}
+		if h.rng.IntN(4) == 0 { // with what the agent would like now, approved or not
+			start.Action, start.Parameters = "reservation.book", raw
+		}
 	}
 	h.do(s, "runs for "+task.UID, func(ctx context.Context) error {
 		run, err := s.actions.Run(ctx, s.actor(), start)
 		if err == nil {
 			h.log("  run %s %s %s", run.ID, run.State, run.TaskConfirmation)
+			happened(map[bool]string{true: "an action runs under a rule", false: "an action runs with an approval"}[run.Automatic])
 		}
 		return err
 	})
@@ -171,43 +198,100 @@ func (h *history) ownerDecides(s *side) {
 		return
 	}
 	a := pending[h.rng.IntN(len(pending))]
-	decision := approvals.Decision{ID: a.ID, Hash: a.Hash, Approve: h.rng.IntN(5) > 0}
+	shown := a
+	if h.rng.IntN(15) == 0 { // the page in front of the owner is another one
+		shown = pending[h.rng.IntN(len(pending))]
+	}
+	h.decides(s, a, shown)
+}
+
+// decides answers an approval, as the owner who was shown one.
+func (h *history) decides(s *side, a, shown approvals.Approval) {
+	decision := approvals.Decision{ID: a.ID, Hash: shown.Hash, Approve: h.rng.IntN(5) > 0, Note: canary + " note"}
 	if h.rng.IntN(12) == 0 && a.Kind == approvals.Action {
 		decision.Override, decision.Word = true, "again"
 		h.repeats[a.TaskUID] = true
 	}
-	h.tx(s, fmt.Sprintf("decides %s %s of %s: %v", a.Kind, a.Action, a.TaskUID, decision.Approve), func(tx node.Tx) error {
-		effect, err := s.approvals.Decide(tx, s.owner, decision)
-		if err == nil {
-			h.log("  %s %s", effect.Outcome, effect.Code)
+	problem, now := "", s.clock.Now()
+	h.do(s, fmt.Sprintf("decides %s %s of %s: %v", a.Kind, a.Action, a.TaskUID, decision.Approve), func(ctx context.Context) error {
+		effect, err := s.decide(ctx, decision)
+		if err != nil {
+			happened("a decision is refused: " + string(node.ReasonOf(err)))
+			return err
 		}
-		return err
+		h.log("  %s %s", effect.Outcome, effect.Code)
+		happened("a decision is " + effect.Outcome)
+		problem = wronglyDecided(a, shown, now)
+		return nil
 	})
+	if problem != "" {
+		h.breaks(approvalOnce, "when the owner decided", problem)
+	}
+}
+
+// lastMoment lets time pass until the very instant at which something that waits
+// for the owner is over, and no longer.
+func (h *history) lastMoment(s *side) {
+	pending := h.approvals(s, approvals.Pending)
+	if len(pending) == 0 {
+		return
+	}
+	a := pending[0]
+	for _, b := range pending {
+		if b.ExpiresAt.Before(a.ExpiresAt) {
+			a = b
+		}
+	}
+	left := a.ExpiresAt.Sub(s.clock.Now())
+	if left < 0 {
+		return
+	}
+	h.clock.Advance(left)
+	h.log("%s pass, to the end of %s", left, a.ID)
+	happened("an approval is answered at the instant of its end")
+	h.decides(s, a, a)
 }
 
 // ownerChanges changes rules, modes, statuses, and once in a while ends the connection.
 func (h *history) ownerChanges(s *side) {
 	capabilities := []string{"disclose.*", "disclose.dietary", "action.reservation.book", "task.*", "task.respond", "task.propose", "task.cancel"}
 	switch n := h.rng.IntN(100); {
+	case n < 15:
+		h.grantFor(s, capabilities[h.rng.IntN(2)], []time.Duration{time.Minute, 30 * time.Minute, 3 * time.Hour}[h.rng.IntN(3)])
 	case n < 45:
 		h.grant(s, capabilities[h.rng.IntN(len(capabilities))], policy.GrantModes[h.rng.IntN(len(policy.GrantModes))])
 	case n < 65:
 		h.ungrant(s)
 	case n < 80:
-		h.tx(s, "changes the mode", func(tx node.Tx) error {
-			_, err := s.policy.SetMode(tx, s.owner, s.agent.ID, h.mode())
+		mode := h.mode()
+		h.tx(s, "is now "+string(mode), func(tx node.Tx) error {
+			_, err := s.policy.SetMode(tx, s.owner, s.agent.ID, mode)
 			return err
 		})
+		happened("the mode is " + string(mode))
 	case n < 92:
 		h.status(s, policy.Statuses[h.rng.IntN(2)])
 	case n < 94 && !h.lasting:
 		h.revokes(s)
+		happened("a connection is revoked")
 	}
 }
 
 func (h *history) status(s *side, status policy.Status) {
+	happened("an agent is " + string(status))
 	h.tx(s, "is "+string(status), func(tx node.Tx) error {
 		_, err := s.policy.SetStatus(tx, s.owner, s.agent.ID, status)
+		return err
+	})
+}
+
+// grantFor allows something for a while.
+func (h *history) grantFor(s *side, capability string, life time.Duration) {
+	happened("an allow grant has an end")
+	h.tx(s, fmt.Sprintf("allows %s for %s", capability, life), func(tx node.Tx) error {
+		_, err := s.policy.SetGrant(tx, s.owner, policy.NewGrant{
+			AgentID: s.agent.ID, Capability: capability, Mode: policy.Allow, ExpiresAt: tx.Now().Add(life),
+		})
 		return err
 	})
 }

@@ -1,0 +1,87 @@
+package simulation
+
+import (
+	"fmt"
+
+	"agentlink/coordination"
+	"agentlink/coordination/wire"
+	"agentlink/node"
+)
+
+// numbersAreWhole is I8: of every task the other side's numbers 1 to n were
+// processed, and every message that came is one that was sent, to the byte.
+func numbersAreWhole(h *history, tasks copies) string {
+	sent := [2]map[string]coordination.Message{h.thread(h.sides[0], coordination.Out), h.thread(h.sides[1], coordination.Out)}
+	for i, s := range h.sides {
+		for uid, task := range tasks[i] {
+			if problem := s.numbered(h, task, tasks[1-i][uid]); problem != "" {
+				return fmt.Sprintf("%s, task %s: %s", s.name, uid, problem)
+			}
+		}
+		came := h.thread(s, coordination.In)
+		for id, m := range came {
+			switch there, ok := sent[1-i][id]; {
+			case !ok:
+				return fmt.Sprintf("%s got %s %s, which nobody sent", s.name, m.Type, id)
+			case m.Sha256 != there.Sha256:
+				return fmt.Sprintf("%s got other bytes of %s %s than are kept", s.name, m.Type, id)
+			}
+		}
+		for id, m := range sent[1-i] {
+			happened("a message is " + string(m.Status))
+			if m.Code != "" {
+				happened("a message is " + string(m.Status) + ": " + m.Code)
+			}
+			got := came[id].Status
+			if m.Status == coordination.MsgDelivered && got != coordination.MsgReceived && hasRow(m.Type) {
+				return fmt.Sprintf("%s %s counts as delivered, and %s has it as %q", m.Type, id, s.name, got)
+			}
+		}
+	}
+	return ""
+}
+
+// hasRow says whether a message of this type is stored where it was applied. A
+// task.void may only be the answer to what is there, and a notice is the
+// connection's.
+func hasRow(t wire.Type) bool { return t != wire.TaskVoid && !t.Notice() }
+
+func (s *side) numbered(h *history, task, theirs coordination.Task) (problem string) {
+	if !flagged(task) && !flagged(theirs) && theirs.UID != "" && task.InSeq != theirs.OutSeq {
+		return fmt.Sprintf("%d numbers were processed, and the other side gave %d", task.InSeq, theirs.OutSeq)
+	}
+	s.in(h.t, func(tx node.Tx) error {
+		for seq := int64(1); seq <= task.InSeq; seq++ {
+			if _, err := s.store.NumberedMessage(tx, task.AgentID, task.UID, coordination.In, seq); err != nil {
+				problem = fmt.Sprintf("number %d of %d: %v", seq, task.InSeq, err)
+				return nil
+			}
+		}
+		return nil
+	})
+	return problem
+}
+
+// thread reads all messages between the two agents, by id.
+func (h *history) thread(s *side, direction coordination.Direction) map[string]coordination.Message {
+	found := map[string]coordination.Message{}
+	page := coordination.Page{Limit: 100}
+	for more := true; more; {
+		s.in(h.t, func(tx node.Tx) error {
+			c, err := s.connection(tx)
+			if err != nil {
+				return err
+			}
+			list, err := s.store.Thread(tx, c.ID, page)
+			for _, m := range list {
+				if m.Direction == direction {
+					found[m.ID] = m
+				}
+				page.BeforeAt, page.BeforeID = m.CreatedAt, m.ID
+			}
+			more = len(list) == page.Limit
+			return err
+		})
+	}
+	return found
+}
