@@ -10,8 +10,11 @@ const (
 
 // fault is something that is wrong with a node on purpose.
 type fault struct {
-	name             string
-	finder           string // the invariant that is meant for it
+	name   string
+	finder string // the invariant that found it
+	// seed is the first, counted from 1, that found it. It is tried first; where it no
+	// longer finds the fault, all are.
+	seed             uint64
 	beneath, between func(s *side, at *seams)
 }
 

@@ -25,75 +25,75 @@ import (
 // are given, so that their own code knows of none of it.
 var faults = []fault{
 	{
-		name: "a used approval is not marked as used", finder: "I5",
+		name: "a used approval is not marked as used", finder: "I5", seed: 6,
 		beneath: func(_ *side, at *seams) { at.approvals = neverUsed{at.approvals} },
 	},
 	{
-		name: "the hash that the owner was shown is not compared", finder: "I5",
+		name: "the hash that the owner was shown is not compared", finder: "I5", seed: 35,
 		between: func(s *side, at *seams) { at.decide = unseen{s, at.decide}.decide },
 	},
 	{
-		name: "an approval is over after its last instant, not at it", finder: "I5",
+		name: "an approval is over after its last instant, not at it", finder: "I5", seed: 1,
 		between: func(s *side, at *seams) { at.decide = overlong{s, at.decide}.decide },
 	},
 	{
-		name: "an action runs with other parameters than were approved", finder: "I2",
+		name: "an action runs with other parameters than were approved", finder: "I2", seed: 84,
 		beneath: func(_ *side, at *seams) { at.executor = oneMore{at.executor} },
 	},
 	{
-		name: "a confirmation is sent twice", finder: "I2",
+		name: "a confirmation is sent twice", finder: "I2", seed: 6,
 		between: func(_ *side, at *seams) { at.tasks = twice{at.tasks} },
 	},
 	{
-		name: "answers are not kept, so a message that comes twice is new", finder: "I11",
+		name: "answers are not kept, so a message that comes twice is new", finder: "I11", seed: 1,
 		beneath: func(_ *side, at *seams) { at.coordination = forgetful{at.coordination} },
 	},
 	{
-		name: "what is sent again gets a new id", finder: "I8",
+		name: "what is sent again gets a new id", finder: "I8", seed: 1,
 		between: func(s *side, at *seams) { at.outgoing = &renamed{at.outgoing, s, map[string]string{}} },
 	},
 	{
-		name: "a message is acknowledged before it is stored", finder: "I8",
+		name: "a message is acknowledged before it is stored", finder: "I1", seed: 1,
 		beneath: func(s *side, at *seams) { at.inboxDB = hasty{at.inboxDB, s} },
 	},
 	{
-		name: "an acceptance of an older version is taken for the latest", finder: "I1",
+		name: "an acceptance of an older version is taken for the latest", finder: "I1", seed: 16,
 		between: func(s *side, at *seams) { at.inbox = generous{at.inbox, s} },
 	},
 	{
-		name: "a disagreement is not flagged", finder: "I1",
+		name: "a disagreement is not flagged", finder: "I1", seed: 184,
 		beneath: func(_ *side, at *seams) { at.coordination = agreeable{at.coordination} },
 	},
 	{
-		name: "the end of a grant is ignored", finder: "I3",
+		name: "the end of a grant is ignored", finder: "I3", seed: 47,
 		beneath: func(_ *side, at *seams) { at.rules = endless{at.rules} },
 	},
 	{
-		name: "a revoked connection still sends", finder: "I4",
+		name: "a revoked connection still sends", finder: "I4", seed: 3,
 		beneath: func(_ *side, at *seams) { at.coordination = deaf{at.coordination} },
 	},
 	{
-		name: "an answer can be changed", finder: "I6",
+		name: "an answer can be changed", finder: "I6", seed: 17,
 		beneath: func(_ *side, at *seams) { at.coordination = fickle{at.coordination} },
 	},
 	{
-		name: "a confirmed task can be cancelled", finder: "I7",
+		name: "a confirmed task can be cancelled", finder: "I7", seed: 6,
 		beneath: func(_ *side, at *seams) { at.coordination = reopening{at.coordination} },
 	},
 	{
-		name: "a held proposal already counts in the copy", finder: "I9",
+		name: "a held proposal already counts in the copy", finder: "I9", seed: 1,
 		beneath: func(_ *side, at *seams) { at.coordination = eager{at.coordination} },
 	},
 	{
-		name: "decisions have no row in the audit log", finder: "I10",
+		name: "decisions have no row in the audit log", finder: "I10", seed: 1,
 		beneath: func(_ *side, at *seams) { at.audit = silent{at.audit} },
 	},
 	{
-		name: "the pause between attempts has no limit", finder: "I11",
+		name: "the pause between attempts has no limit", finder: "I11", seed: 1,
 		beneath: func(_ *side, at *seams) { at.outbox = patient{at.outbox} },
 	},
 	{
-		name: "the text of a message is stored in the clear", finder: "I12",
+		name: "the text of a message is stored in the clear", finder: "I12", seed: 1,
 		beneath: func(_ *side, at *seams) { at.coordination = talkative{at.coordination} },
 	},
 }

@@ -54,6 +54,9 @@ func TestSimulationFault(t *testing.T) {
 type finding struct{ invariant, report string }
 
 func hunt(t *testing.T, f *fault) (seed uint64, found *finding) {
+	if found = tryFault(t, f, f.seed); found != nil {
+		return f.seed, found
+	}
 	for seed = firstSeed; seed < firstSeed+maxHunt; seed++ {
 		if found = tryFault(t, f, seed); found != nil {
 			return seed, found
