@@ -28,7 +28,7 @@ type route struct {
 // made from it.
 func (d *Dashboard) routes() []route {
 	var all []route
-	for _, part := range [][]route{d.entryRoutes(), d.setUpRoutes(), d.settingsRoutes(), d.homeRoutes(), d.approvalRoutes(), d.contactRoutes(), d.knowsRoutes(), d.messageRoutes(), d.taskRoutes(), d.receiptRoutes(), d.activityRoutes(), d.agentRoutes(), d.toolRoutes(), d.clientRoutes(), d.grantRoutes()} {
+	for _, part := range [][]route{d.entryRoutes(), d.setUpRoutes(), d.settingsRoutes(), d.ruleRoutes(), d.homeRoutes(), d.approvalRoutes(), d.contactRoutes(), d.knowsRoutes(), d.messageRoutes(), d.taskRoutes(), d.receiptRoutes(), d.activityRoutes(), d.agentRoutes(), d.toolRoutes(), d.clientRoutes(), d.grantRoutes()} {
 		all = append(all, part...)
 	}
 	return all
