@@ -25,6 +25,7 @@ test: packages check ## all of it: checks, tests on both databases, simulation, 
 	$(MAKE) browser; \
 	$(MAKE) oracle; \
 	$(MAKE) sim; \
+	$(MAKE) durability; \
 	$(MAKE) fuzz FUZZTIME=3000x; \
 	$(MAKE) compose
 
@@ -61,7 +62,7 @@ generated: ## fail where what is generated is not what is committed
 
 .PHONY: race
 race: ## the Go and Rego tests with the race detector, on SQLite and where one is given on PostgreSQL
-	$(GO) test -race -timeout $(strip $(RACETIME)) $$($(GO) list ./... | grep -v /browsertest$$)
+	$(GO) test -race -timeout $(strip $(RACETIME)) $$($(GO) list ./... | grep -vE '/(browsertest|durability)$$')
 
 .PHONY: browser
 browser: ## the dashboard of real nodes in a real browser; -update in its folder takes the pictures anew
@@ -74,6 +75,10 @@ oracle: ## the rules against an independent oracle, without the race detector, i
 .PHONY: sim
 sim: ## two nodes under drops, duplicates, reordering and crashes: make sim SEEDS=20000
 	AGENTLINK_SIM_SEEDS=$(strip $(SEEDS)) $(GO) test -count=1 -timeout 60m -run '^TestSimulation' ./node/simulation
+
+.PHONY: durability
+durability: ## failing database calls, kill -9, two replicas, a database that crashes, a full disk
+	$(GO) test -count=1 -parallel 4 -timeout 15m ./node/durability
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME

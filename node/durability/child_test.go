@@ -87,7 +87,6 @@ type child struct {
 	journal string
 	mu      sync.Mutex
 	point   *point
-	full    []byte // keeps the disk full
 }
 
 // listen follows orders, and ends the node when there are no more.

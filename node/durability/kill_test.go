@@ -76,6 +76,7 @@ type play struct {
 	ofA    string // the connection's id at the victim
 	ofB    string
 	rounds int
+	front  *front   // before the node, where it has replicas
 	runs   []string // keys in the journal
 }
 

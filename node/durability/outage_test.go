@@ -72,7 +72,7 @@ func (s *server) run(program string, args ...string) error {
 	if os.Getuid() == 0 {
 		command = append([]string{"runuser", "-u", "postgres", "--"}, command...)
 	}
-	c := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // also runs when the test has ended
+	c := exec.Command(command[0], command[1:]...) //nolint:noctx // also runs when the test has ended
 	c.Dir = "/"
 	output, err := c.CombinedOutput()
 	if err != nil {

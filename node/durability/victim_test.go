@@ -56,20 +56,24 @@ type victim struct {
 }
 
 // newVictim makes a node with one agent and starts it. databaseURL "" is SQLite.
-func newVictim(t testing.TB, databaseURL string, clock *shifted) *victim {
+func newVictim(t testing.TB, databaseURL string, clock *shifted, further ...string) *victim {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "alk") // short, as the path of a socket must be
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	return newVictimIn(t, folder, databaseURL, clock)
+	return newVictimIn(t, folder, databaseURL, clock, further...)
 }
 
-func newVictimIn(t testing.TB, folder, databaseURL string, clock *shifted) *victim {
+func newVictimIn(t testing.TB, folder, databaseURL string, clock *shifted, further ...string) *victim {
 	t.Helper()
 	v := &victim{t: t, clock: clock, probe: "/readyz", complaints: &complaints{}, settings: map[string]string{
 		childName: "1", journalName: filepath.Join(folder, "journal"), config.DataDirName: filepath.Join(folder, "data"),
 		config.ListenName: "localhost:" + freePort(t), config.DatabaseURLName: databaseURL,
 	}}
+	for _, setting := range further {
+		name, value, _ := strings.Cut(setting, "=")
+		v.settings[name] = value
+	}
 	settings, err := config.Load(func(name string) string { return v.settings[name] })
 	must(t, err)
 	made, err := app.Init(t.Context(), settings, app.Setup{OwnerName: "Ada", Password: nodetest.Password, Handle: "scout", Mode: policy.Autonomous}, app.Options{Clock: clock})
@@ -138,7 +142,9 @@ func (v *victim) launch(further ...string) error {
 		return fmt.Errorf("it ended: %w", <-exited)
 	}
 	must(v.t, json.Unmarshal(line, &v.info))
-	v.url = v.info.AgentsURL
+	if v.url == "" { // a restart finds the node where it was
+		v.url = v.info.AgentsURL
+	}
 	for {
 		if status, _, _ := v.ask(http.MethodGet, v.probe, "", nil); status == http.StatusOK {
 			break
@@ -194,6 +200,9 @@ func (v *victim) revive() bool {
 	return true
 }
 
+// client keeps a connection for each of many that ask at once.
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: uses}}
+
 // ask is one request to the node, with a bearer where there is one.
 func (v *victim) ask(method, path, key string, body any) (status int, content []byte, err error) {
 	raw := []byte(nil)
@@ -215,7 +224,7 @@ func (v *victim) ask(method, path, key string, body any) (status int, content []
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
 	}
-	response, err := http.DefaultClient.Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -234,7 +243,7 @@ func (v *victim) login() error {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	response, err := http.DefaultClient.Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		return err
 	}
