@@ -101,6 +101,7 @@ func (s *Service) asApproval(actor node.Actor, o order, held map[string]string, 
 const (
 	notExecutingRole = "not_executing_role" // D6
 	parametersDiffer = "parameters_differ"  // from the accepted proposal
+	restoredCopy     = "restored_copy"      // it may have run after the backup that the node was restored from
 )
 
 // held names why the owner is needed.

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"agentlink/approvals"
+	"agentlink/coordination"
 	"agentlink/node"
 	"agentlink/node/audit"
 	"agentlink/policy"
@@ -45,6 +46,8 @@ func (s *Service) automaticRefusal(tx node.Tx, actor node.Actor, o order, decisi
 	switch {
 	case o.foreignRole():
 		reason = notExecutingRole
+	case s.mayHaveRun(o.task):
+		reason = restoredCopy
 	case len(different) > 0:
 		reason = parametersDiffer
 	default:
@@ -55,4 +58,10 @@ func (s *Service) automaticRefusal(tx node.Tx, actor node.Actor, o order, decisi
 		TaskUID: o.taskUID, Subject: decision.ID, Data: map[string]any{"action": o.action(), "reason": reason},
 	})
 	return needsApproval(o.action(), reason), err
+}
+
+// mayHaveRun says whether the node may have carried a task's action out in a time
+// that it knows nothing of.
+func (s *Service) mayHaveRun(task coordination.Task) bool {
+	return task.UID != "" && task.CreatedAt.Before(s.RestoredAt)
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"agentlink/actions"
 	"agentlink/approvals"
 	"agentlink/coordination"
+	"agentlink/node"
 	"agentlink/node/audit"
 	"agentlink/policy"
 )
@@ -90,6 +92,34 @@ func TestAutomaticNeedsWhatWasAgreed(t *testing.T) {
 			}
 			w.mustRun(start(test.parameters, w.approved(book(test.parameters)).ID)) // with an approval it may differ
 		})
+	}
+}
+
+// TestRestoredTask (D13): what may have run after the backup that the node was
+// restored from runs again only by its owner's word, who is warned.
+func TestRestoredTask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.task()
+	w.rules.set(policy.GrantAllows)
+	w.clock.Advance(time.Minute)
+	restored := w.restarted(func(c *actions.Config) { c.RestoredAt = w.clock.Now() })
+	_, err := restored.run(start(booking, ""))
+	wantDenied(t, err, "restored_copy", true)
+	if got := restored.events(); got[audit.ActionHeld] != 1 || got[audit.ActionReserved] != 0 {
+		t.Errorf("audit log: %v", got)
+	}
+	a, err := restored.ask(book(booking))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var explained actions.View
+	restored.do(func(tx node.Tx) (err error) {
+		explained, err = restored.Explain(tx, a)
+		return err
+	})
+	if len(explained.Warnings) != 1 || explained.Warnings[0].Kind != actions.RestoredTask {
+		t.Errorf("the owner is not warned: %+v", explained.Warnings)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 const (
 	NotExecutingRole = "not_executing_role" // D6: the other side is to run it
 	AlreadyRan       = "already_ran"        // D7: it ran, or may have
+	RestoredTask     = "restored_copy"      // D13: it may have run in a time that the node knows nothing of
 )
 
 // Warning is what an owner has to see before approving an action.
@@ -78,6 +79,9 @@ func (s *Service) warnings(tx node.Tx, approval approvals.Approval) ([]Warning, 
 	if taskType, ok := coordination.TypeOf(task.Type); ok && taskType.ExecutingRole != task.Role {
 		warnings = append(warnings, Warning{NotExecutingRole, fmt.Sprintf(
 			"%s is to run this, not your agent. If both run it, it is done twice.", task.Contact)})
+	}
+	if s.mayHaveRun(task) {
+		warnings = append(warnings, Warning{RestoredTask, "This node was restored from a backup after the task began. It may have done this already: check first."})
 	}
 	before, ran, err := s.ran(tx, approval.AgentID, approval.TaskUID, approval.Action)
 	if ran {

@@ -46,6 +46,9 @@ type Config struct {
 	SignReceipt func(claims any) (string, error)
 	// Timeout bounds an executor; 0 means DefaultTimeout.
 	Timeout time.Duration
+	// RestoredAt is when the node was set back to a backup; zero for never. A run of a
+	// task from before may have happened after that backup, so that the owner decides.
+	RestoredAt time.Time
 	// Wake is called when RecoverStep has something to do; nil does nothing.
 	Wake func()
 	// Log hears what went wrong after a run had begun, when nobody else would; nil

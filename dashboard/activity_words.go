@@ -83,6 +83,8 @@ var happenedWords = map[audit.Type]string{
 	audit.OwnerLinkMade:          "A one-time link was made",
 	audit.OwnerLinkUsed:          "A one-time link was used",
 	audit.NodeStarted:            "The node started",
+	audit.NodeBackedUp:           "You made a backup",
+	audit.NodeRestored:           "The node was restored from a backup",
 	audit.Exported:               "The log was exported",
 }
 

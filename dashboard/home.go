@@ -34,6 +34,9 @@ func (v *visit) home() error {
 		if page.Happened, err = v.happened(tx); err != nil {
 			return err
 		}
+		if page.Restored, err = v.restored(tx); err != nil {
+			return err
+		}
 		page.Health, err = v.health(tx)
 		return err
 	})

@@ -110,9 +110,10 @@ var whyWords = map[policy.Reason]string{
 	policy.GrantAllows:           "a grant allows it",
 	policy.NothingDenies:         "nothing denies it",
 
-	// These two are no rule's: the node itself asks.
+	// These are no rule's: the node itself asks.
 	"not_executing_role": "by the kind of this task the other side is to do it",
 	"parameters_differ":  "it is not what both sides accepted",
+	"restored_copy":      "the node was restored from a backup, and may have done it already",
 }
 
 // agentNames gives the handles of the agents by their ids.

@@ -5,6 +5,7 @@ import (
 
 	"agentlink/dashboard/view"
 	"agentlink/node"
+	"agentlink/node/audit"
 	"agentlink/node/owner"
 )
 
@@ -44,6 +45,11 @@ func (v *visit) settings() error {
 		if p.Passkeys, err = v.passkeyRows(tx); err != nil {
 			return err
 		}
+		backup, err := v.latest(tx, audit.NodeBackedUp)
+		if err != nil {
+			return err
+		}
+		p.BackupAt = backup.At
 		p.Sessions, err = v.sessionRows(tx)
 		return err
 	})

@@ -12,6 +12,12 @@ type HomePage struct {
 	More     bool // there are more than are listed
 	Happened []Happening
 	Health   Health
+	Restored Restored // zero: not lately
+}
+
+// Restored is a restore that the owner has to know of.
+type Restored struct {
+	At, BackupFrom time.Time
 }
 
 // Ask is one thing that waits for the owner.

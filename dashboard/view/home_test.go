@@ -31,6 +31,9 @@ func TestHome(t *testing.T) {
 	golden(t, "home-busy", view.Home(busy))
 	f.Waiting = 0
 	golden(t, "home-quiet", view.Home(view.HomePage{Frame: f, Health: view.Health{Rows: 4}}))
+	golden(t, "home-restored", view.Home(view.HomePage{
+		Frame: f, Health: view.Health{Rows: 4}, Restored: view.Restored{At: now.Add(-time.Hour), BackupFrom: now.Add(-25 * time.Hour)},
+	}))
 	golden(t, "more", view.More(frame("More", "/more")))
 	golden(t, "failed", view.Failed("There is no such page.", "", false))
 	golden(t, "failed-internal", view.Failed("Something went wrong inside the node.", "0197-req", true))

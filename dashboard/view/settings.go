@@ -14,6 +14,7 @@ type SettingsPage struct {
 	CodesAt    time.Time
 	Sessions   []SessionRow
 	Node       NodeFacts
+	BackupAt   time.Time // of the last backup; zero for none
 }
 
 // PasskeyRow is one passkey.

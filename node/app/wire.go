@@ -100,6 +100,7 @@ func (n *Node) wireActions() {
 	n.actions = actions.New(actions.Config{
 		Store: n.store, DB: n.store, IDs: n.options.IDs, Policy: n.engine, Approvals: n.approvals, Tasks: n.coordination,
 		Audit: n.audit, Executors: executors, Issuer: n.identity.Signer.Fingerprint(), Log: n.log,
+		RestoredAt:  n.restored.At,
 		SignReceipt: func(claims any) (string, error) { return n.identity.Signer.Sign(token.Receipt, claims) },
 	})
 }

@@ -139,6 +139,7 @@ func drill(t *testing.T, from, to string) {
 	if status := nodetest.Owner[socket.Status](ada, socket.NodeStatus, struct{}{}); status.Restored == nil || status.Restored.Epoch != 2 {
 		t.Errorf("the owner is not told: %+v", status.Restored)
 	}
+	ada.SignIn().Get("/").Want(http.StatusOK).Says("This node was restored", "Approvals from before open nothing")
 	events := nodetest.Owner[[]socket.Event](ada, socket.AuditTail, socket.Tail{Types: []audit.Type{audit.NodeRestored}})
 	if len(events) != 1 {
 		t.Errorf("%d rows say that the node was restored", len(events))
