@@ -28,7 +28,7 @@ func TestFailingCalls(t *testing.T) {
 			t.Run(f.name, func(t *testing.T) {
 				t.Parallel()
 				for _, late := range []bool{false, true} {
-					f.failEach(t, fresh, late, max(every, f.every))
+					f.failEach(t, fresh, late, every*max(1, f.every))
 				}
 			})
 		}
