@@ -67,7 +67,12 @@ func (w *world) history(t testing.TB, seed uint64) *history {
 	return h
 }
 
-func (h *history) mode() policy.Mode { return policy.Modes[h.rng.IntN(len(policy.Modes))] }
+func (h *history) mode() policy.Mode {
+	if h.eager() && h.rng.IntN(2) == 0 {
+		return policy.Autonomous
+	}
+	return policy.Modes[h.rng.IntN(len(policy.Modes))]
+}
 
 func (h *history) log(format string, args ...any) {
 	h.trace = append(h.trace, fmt.Sprintf(format, args...))

@@ -14,10 +14,15 @@ const (
 	perTest   = 25 // seeds of one subtest
 	steps     = 100
 	firstSeed = 1
+	// From here on agents want to come to an end: they book what is agreed, under
+	// rules that often let them. One history in three is of that kind.
+	firstEager = 1_000_000
 )
 
 // failing holds seeds that once found something. They always run.
-var failing = []uint64{}
+var failing = []uint64{
+	16, 92, // a message that crossed two proposals which had not left was answered 503
+}
 
 func TestSimulation(t *testing.T) {
 	if one := os.Getenv("AGENTLINK_SIM_SEED"); one != "" {
@@ -36,9 +41,12 @@ func TestSimulation(t *testing.T) {
 	for i := range count {
 		seeds = append(seeds, uint64(firstSeed+i))
 	}
+	for i := range count / 2 {
+		seeds = append(seeds, uint64(firstEager+i))
+	}
 	t.Run("seeds", func(t *testing.T) { simulate(t, seeds) })
 	if count >= fewSeeds && !t.Failed() {
-		wantCovered(t)
+		wantCovered(t, count)
 	}
 }
 
@@ -97,7 +105,9 @@ func (h *history) opening(s *side) {
 	if h.rng.IntN(5) > 0 {
 		h.grant(s, "disclose.availability", "allow")
 	}
-	if h.rng.IntN(3) == 0 {
+	if h.eager() || h.rng.IntN(3) == 0 {
 		h.grant(s, "action.reservation.book", "allow")
 	}
 }
+
+func (h *history) eager() bool { return h.seed >= firstEager }

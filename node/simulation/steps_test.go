@@ -80,6 +80,10 @@ func (h *history) agentActs(s *side) {
 		h.starts(s)
 		return
 	}
+	if h.eager() && task.Copy.Status == coordination.Agreed && h.rng.IntN(4) > 0 {
+		h.books(s, task)
+		return
+	}
 	latest := task.Copy.Latest()
 	switch n := h.rng.IntN(100); {
 	case n < 30:
