@@ -2,10 +2,7 @@ package simulation
 
 import (
 	"context"
-	"database/sql/driver"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"agentlink/actions"
@@ -166,29 +163,11 @@ func nothingIsReadable(h *history) string {
 	return ""
 }
 
-// cells gives all values of a query, by the driver.
-func cells(h *history, s *side, query string) (all []string) {
+// cells gives all values of a query, as they are stored.
+func cells(h *history, s *side, query string) []string {
 	h.t.Helper()
-	rows, err := s.raw.(driver.QueryerContext).QueryContext(context.Background(), query, nil)
+	all, err := s.raw.Cells(context.Background(), query)
 	must(h.t, err)
-	values := make([]driver.Value, len(rows.Columns()))
-	for {
-		if err = rows.Next(values); err != nil {
-			break
-		}
-		for _, v := range values {
-			switch v := v.(type) {
-			case string:
-				all = append(all, v)
-			case []byte:
-				all = append(all, string(v))
-			}
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		h.t.Fatal(err)
-	}
-	must(h.t, rows.Close())
 	return all
 }
 

@@ -3,7 +3,6 @@ package simulation
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -25,6 +24,7 @@ import (
 	"agentlink/node/outbox"
 	"agentlink/node/seal"
 	"agentlink/node/store"
+	"agentlink/node/store/storetest"
 	"agentlink/node/token"
 	"agentlink/policy"
 	"agentlink/policy/engine"
@@ -37,23 +37,9 @@ type disk struct {
 	master   seal.Master
 	identity *identity.Identity
 	clock    *skewed
-	// raw is a connection of the driver, for looking at what is stored as it is stored.
-	raw driver.Conn
+	// raw reads what is stored as it is stored; nil on PostgreSQL.
+	raw *storetest.Tap
 }
-
-// tapped gives the connections that the store makes to the disk, too.
-type tapped struct {
-	driver.Connector
-	disk *disk
-}
-
-func (c tapped) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	c.disk.raw = conn
-	return conn, err
-}
-
-func (d *disk) tap(c driver.Connector) driver.Connector { return tapped{c, d} }
 
 // skewed is a node's clock: the world's, off by a constant.
 type skewed struct {
@@ -66,9 +52,9 @@ func (c *skewed) Now() time.Time { return c.world.Now().Add(c.off).Truncate(time
 func newDisk(t testing.TB, host string, world *node.FakeClock) *disk {
 	t.Helper()
 	ctx := context.Background()
-	d := &disk{host: host, master: seal.NewMaster(), clock: &skewed{world: world}}
+	d := &disk{raw: &storetest.Tap{}, host: host, master: seal.NewMaster(), clock: &skewed{world: world}}
 	var err error
-	d.store, err = store.Open(ctx, store.Config{URL: "sqlite::memory:", Box: seal.NewBox(d.master.Key(seal.UseRows)), Clock: d.clock, Wrap: d.tap})
+	d.store, err = store.Open(ctx, store.Config{URL: "sqlite::memory:", Box: seal.NewBox(d.master.Key(seal.UseRows)), Clock: d.clock, Wrap: d.raw.Wrap})
 	must(t, err)
 	must(t, d.store.Migrate(ctx))
 	d.identity, err = identity.LoadOrCreate(ctx, d.store, d.store, node.RandomIDs{})
