@@ -33,6 +33,7 @@ type Problem struct {
 	Text string `json:"text"`
 }
 
+// String is the problem as a person reads it: "line 3: …".
 func (p Problem) String() string {
 	if p.Line == 0 {
 		return p.Text
