@@ -60,6 +60,9 @@ const stateless = "2026-07-28"
 // versionHeader names the version of a request.
 const versionHeader = "MCP-Protocol-Version"
 
+// sessionHeader names the session of a request.
+const sessionHeader = "Mcp-Session-Id"
+
 // New makes the server at /mcp: one address for clients of every version of the
 // protocol, with a token of POST /oauth/token, with one that a client got with
 // OAuth, or with the agent's key itself.
@@ -86,6 +89,9 @@ func (d *door) serve(server *sdk.Server) http.Handler {
 		if r.Header.Get(versionHeader) >= stateless {
 			without.ServeHTTP(w, r)
 			return
+		}
+		if r.Method == http.MethodDelete {
+			d.leaves.end(sessionOf{auth.TokenInfoFromContext(r.Context()).UserID, r.Header.Get(sessionHeader)})
 		}
 		withSessions.ServeHTTP(w, r)
 	})
@@ -125,7 +131,10 @@ func (d *door) metadata(host string) string {
 func (d *door) mine(bearer string) bool { return d.Clients != nil && d.Clients.Mine(bearer) }
 
 // door is the server at /mcp.
-type door struct{ Config }
+type door struct {
+	Config
+	leaves leaves
+}
 
 // claimsName is where the verified caller travels with a request.
 const claimsName = "claims"

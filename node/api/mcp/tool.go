@@ -87,6 +87,8 @@ func (m *made) handle(ctx context.Context, request *sdk.CallToolRequest) (*sdk.C
 	}
 	claims := claimsOf(request)
 	call.Claims, call.RequestID = &claims, m.door.IDs.New()
+	ctx, done := m.door.leaves.enter(ctx, sessionOf{claims.Sub, request.Session.ID()})
+	defer done()
 	stop := keepInformed(ctx, request)
 	answer := m.answer(ctx, call)
 	stop()
