@@ -55,7 +55,7 @@ var rare = []string{
 }
 
 // manySeeds make a run long.
-const manySeeds = 2000
+const manySeeds = 20_000
 
 // wantCovered fails for every expected event that never happened, and tells how
 // often the others did.

@@ -11,6 +11,7 @@ import (
 // Seeds of a plain go test; make sim runs more.
 const (
 	fewSeeds  = 150
+	raceSeeds = 30 // with the race detector, which takes ten times as long
 	perTest   = 25 // seeds of one subtest
 	steps     = 100
 	firstSeed = 1
@@ -32,6 +33,9 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	count := fewSeeds
+	if raceDetector {
+		count = raceSeeds
+	}
 	if many := os.Getenv("AGENTLINK_SIM_SEEDS"); many != "" {
 		var err error
 		count, err = strconv.Atoi(many)
