@@ -32,6 +32,11 @@ type outcome struct {
 // deliver builds, keeps, posts and settles.
 func (w *Worker) deliver(ctx context.Context, a attempt) error {
 	result, ready, err := w.ready(ctx, &a)
+	if err != nil && ctx.Err() != nil {
+		// The node is stopping and nothing has left: whoever comes next need not wait
+		// until the lease is over.
+		result, err = outcome{unsent: true, problem: err.Error()}, nil
+	}
 	if err != nil {
 		return err
 	}
