@@ -95,11 +95,13 @@ func TestLeavingFreesItsPlace(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
 			var waiting sync.WaitGroup
-			wait := &sdk.CallToolParams{Name: "wait_for_events", Arguments: map[string]any{"after": after, "wait": 60}}
+			wait := func() *sdk.CallToolParams { // the SDK writes into each
+				return &sdk.CallToolParams{Name: "wait_for_events", Arguments: map[string]any{"after": after, "wait": 60}}
+			}
 			for range api.MaxWaiting {
 				waiting.Go(func() {
 					for ctx.Err() == nil { // the look whether it is full takes a place too
-						if result, err := h.session.CallTool(ctx, wait); err != nil || !result.IsError {
+						if result, err := h.session.CallTool(ctx, wait()); err != nil || !result.IsError {
 							return
 						}
 					}
