@@ -47,7 +47,7 @@ func numbersAreWhole(h *history, tasks copies) string {
 func hasRow(t wire.Type) bool { return t != wire.TaskVoid && !t.Notice() }
 
 func (s *side) numbered(h *history, task, theirs coordination.Task) (problem string) {
-	if !flagged(task) && !flagged(theirs) && theirs.UID != "" && task.InSeq != theirs.OutSeq {
+	if !flagged(task) && !flagged(theirs) && theirs.UID != "" && task.InSeq != theirs.OutSeq && !s.cutOff(h, task, theirs) {
 		return fmt.Sprintf("%d numbers were processed, and the other side gave %d", task.InSeq, theirs.OutSeq)
 	}
 	s.in(h.t, func(tx node.Tx) error {
@@ -60,6 +60,20 @@ func (s *side) numbered(h *history, task, theirs coordination.Task) (problem str
 		return nil
 	})
 	return problem
+}
+
+// cutOff says whether a task had ended alike on both sides when its connection
+// did: a cancel that was under way then reaches nobody, and changes nothing.
+func (s *side) cutOff(h *history, task, theirs coordination.Task) (ended bool) {
+	if task.Status != coordination.CancelledTask || theirs.Status != coordination.CancelledTask {
+		return false
+	}
+	s.in(h.t, func(tx node.Tx) error {
+		c, err := s.connection(tx)
+		ended = c.Status == coordination.ConnRevoked
+		return err
+	})
+	return ended
 }
 
 // thread reads all messages between the two agents, by id.
