@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"agentlink/node"
 	"agentlink/node/api"
@@ -31,6 +32,9 @@ type Operation struct {
 
 // Route is method and pattern: "POST /v1/agent/tasks/{uid}/cancel".
 func (o Operation) Route() string { return o.Method + " " + o.Path }
+
+// Versioned says whether the answer carries an ETag, by which a wait goes on from it.
+func (o Operation) Versioned() bool { return slices.Contains(o.Statuses, api.NotModified) }
 
 // Prefix begins the path of every operation.
 const Prefix = "/v1/agent"

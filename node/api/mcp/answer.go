@@ -44,7 +44,7 @@ func (m *made) result(answer api.Answer) *sdk.CallToolResult {
 		return failed(answer.Body)
 	}
 	body := answer.Body
-	if tag := strings.Trim(answer.Header["ETag"], `"`); tag != "" && m.versioned() {
+	if tag := strings.Trim(answer.Header["ETag"], `"`); tag != "" && m.operation.Versioned() {
 		body = append(append(bytes.TrimSuffix(bytes.TrimSpace(body), []byte("}")), []byte(`,"`+etagName+`":"`+tag+`"`)...), '}')
 	}
 	result := &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: fenced(body)}}}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -37,12 +36,10 @@ func inputsOf(set *schema.Set, operation agent.Operation) inputs {
 	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "dependentRequired"} {
 		delete(rule, keyword)
 	}
-	properties, _ := rule["properties"].(map[string]any)
-	properties = copied(properties)
+	properties := rule["properties"].(map[string]any)
 	required, _ := rule["required"].([]any)
-	required = slices.Clone(required)
 	for _, p := range set.Parameters(operation.Request) {
-		property := maps.Clone(p.Schema)
+		property := p.Schema
 		if p.Doc != "" {
 			property["description"] = p.Doc
 		}
@@ -56,7 +53,7 @@ func inputsOf(set *schema.Set, operation agent.Operation) inputs {
 			in.query = append(in.query, p.Name)
 		}
 	}
-	if slices.Contains(operation.Statuses, api.NotModified) {
+	if operation.Versioned() {
 		in.header = append(in.header, etagName)
 		properties[etagName] = schema.Rule{"type": "string", "maxLength": 128, "description": "etag of the answer that you have; with wait, the call returns when the object differs from it."}
 	}
@@ -64,7 +61,6 @@ func inputsOf(set *schema.Set, operation agent.Operation) inputs {
 		in.header = append(in.header, keyName)
 		properties[keyName] = schema.Rule{"type": "string", "maxLength": api.MaxKey, "description": "A name of your own for this request. Where an answer got lost, the same key and arguments give the stored answer and do nothing twice."}
 	}
-	rule["properties"] = properties
 	if len(required) > 0 {
 		rule["required"] = required
 	}

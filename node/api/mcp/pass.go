@@ -21,10 +21,11 @@ func (p *passer) busy() bool { return p.asked.Load() > 0 }
 // pass answers with what the node answers. What belongs to the connection alone,
 // such as its beginning, is answered here.
 func (p *passer) pass(next sdk.MethodHandler) sdk.MethodHandler {
+	asks := p.asks()
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		p.asked.Add(1)
 		defer p.asked.Add(-1)
-		ask, ours := p.asks()[method]
+		ask, ours := asks[method]
 		if !ours {
 			return next(ctx, method, request)
 		}

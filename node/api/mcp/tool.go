@@ -3,11 +3,9 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"agentlink/node/api"
 	"agentlink/node/api/agent"
 	"agentlink/node/api/schema"
 )
@@ -57,25 +55,10 @@ func (m *made) describe() *sdk.Tool {
 // output is the schema of the answer, with the version of an object that has one.
 func (m *made) output() schema.Rule {
 	rule := m.door.API.Schemas.Whole(m.operation.Answer)
-	if m.versioned() {
-		properties := copied(rule["properties"].(map[string]any))
-		properties[etagName] = schema.Rule{"type": "string", "description": "Version of the answer; give it back with wait."}
-		rule["properties"] = properties
+	if m.operation.Versioned() {
+		rule["properties"].(map[string]any)[etagName] = schema.Rule{"type": "string", "description": "Version of the answer; give it back with wait."}
 	}
 	return rule
-}
-
-// versioned says whether the answer carries a version that a wait goes on from.
-func (m *made) versioned() bool {
-	return slices.Contains(m.operation.Statuses, api.NotModified)
-}
-
-func copied(from map[string]any) map[string]any {
-	to := make(map[string]any, len(from)+1)
-	for name, value := range from {
-		to[name] = value
-	}
-	return to
 }
 
 // handle serves a call. Whatever a client answers to a question that nobody

@@ -3,7 +3,6 @@ package rest
 import (
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -107,7 +106,7 @@ func (h *handlers) parameters(r route) []any {
 	if r.Keyed {
 		list = append(list, header("Idempotency-Key", api.MaxKey, "The same key and request give the same answer, for 24 hours."))
 	}
-	if slices.Contains(r.Statuses, api.NotModified) {
+	if r.Versioned() {
 		list = append(list, header("If-None-Match", 0, "An ETag; the answer is 304 while the object is that one."))
 	}
 	if r.Stream != nil {
@@ -158,7 +157,7 @@ func (h *handlers) tokenResponses(responses object) {
 
 func (h *handlers) success(r route, status int) object {
 	response := object{"description": statusDocs[status]}
-	if slices.Contains(r.Statuses, api.NotModified) {
+	if r.Versioned() {
 		response["headers"] = object{"ETag": object{"schema": object{"type": "string"}}}
 	}
 	if status == api.NotModified {

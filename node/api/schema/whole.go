@@ -11,11 +11,10 @@ const (
 )
 
 // Whole gives the struct's schema as a document of its own: what it refers to
-// stands in $defs.
+// stands in $defs. It is the caller's to change, and no component of the set's.
 func (s *Set) Whole(t reflect.Type) Rule {
-	name := strings.TrimPrefix(s.Ref(t)["$ref"].(string), componentRef)
 	defs := map[string]any{}
-	whole := s.moved(s.components[name], defs).(map[string]any)
+	whole := s.moved(s.object(t), defs).(map[string]any)
 	if len(defs) > 0 {
 		whole["$defs"] = defs
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"os"
@@ -93,7 +94,7 @@ func (c *cli) hookupJob(cmd *cobra.Command, flags hookupFlags, name, agent strin
 	if err := flags.fit(cmd); err != nil {
 		return nil, err
 	}
-	where, host, err := nodeAddress(or(flags.url, or(c.getenv(nodeURLName), "http://"+config.DefaultListen)))
+	where, host, err := nodeAddress(c.nodeURL(flags.url))
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +197,7 @@ func (j *hookupJob) answer() hookupAnswer {
 // told prints what a person has to do.
 func (j *hookupJob) told() error {
 	answer := j.answer()
-	answer.Steps = j.client.Steps(j.server, or(j.file, j.client.Where))
+	answer.Steps = j.client.Steps(j.server, cmp.Or(j.file, j.client.Where))
 	if !j.flags.http {
 		answer.KeyFile = j.server.KeyFile
 	}

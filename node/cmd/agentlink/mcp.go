@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"os/signal"
@@ -42,7 +43,7 @@ func (c *cli) mcp() *cobra.Command {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return mcp.Stdio{
-				URL: or(url, or(c.getenv(nodeURLName), "http://"+config.DefaultListen)), Key: key,
+				URL: c.nodeURL(url), Key: key,
 				In: io.NopCloser(c.stdin), Out: unclosed{c.stdout}, Version: thisBuild().Version,
 			}.Run(ctx)
 		},
@@ -52,11 +53,17 @@ func (c *cli) mcp() *cobra.Command {
 	return command
 }
 
+// nodeURL is where an agent's program finds the node: by its flag, or the
+// environment, or on this machine.
+func (c *cli) nodeURL(flag string) string {
+	return cmp.Or(flag, c.getenv(nodeURLName), "http://"+config.DefaultListen)
+}
+
 // bearer finds the key, and refuses what is none before the node counts it as
 // a wrong one.
 func (c *cli) bearer(file string) (string, error) {
 	key := c.getenv(keyName)
-	if file = or(file, c.getenv(keyFileName)); file != "" {
+	if file = cmp.Or(file, c.getenv(keyFileName)); file != "" {
 		var err error
 		if key, err = c.secretFrom(file); err != nil {
 			return "", err
@@ -69,13 +76,6 @@ func (c *cli) bearer(file string) (string, error) {
 		return "", unsafe("This is not an agent's key: one begins with alk_.")
 	}
 	return key, nil
-}
-
-func or(first, second string) string {
-	if first != "" {
-		return first
-	}
-	return second
 }
 
 // unclosed leaves standard output open: it is not the session's to close.
