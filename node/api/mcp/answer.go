@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"agentlink/coordination"
 	"agentlink/node/api"
 	"agentlink/node/api/problem"
 	"agentlink/node/display"
@@ -33,8 +34,14 @@ func (m *made) answer(ctx context.Context, call api.Call) api.Answer {
 	return answer
 }
 
+// held says whether the owner has to decide. A run that goes on is accepted, too,
+// and may name the approval that it used.
 func held(answer api.Answer) bool {
-	return answer.Status == api.Accepted && bytes.Contains(answer.Body, []byte(`"approvalId"`))
+	var said struct{ Status string }
+	if answer.Status != api.Accepted || json.Unmarshal(answer.Body, &said) != nil {
+		return false
+	}
+	return said.Status == coordination.StatusPendingApproval || said.Status == coordination.StatusPendingOwner
 }
 
 // result is the answer as a client reads it: the value, and the same as text for
