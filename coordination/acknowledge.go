@@ -144,12 +144,8 @@ func (s *Service) voidAnswered(tx node.Tx, v Message, ack wire.Ack) error {
 	if err != nil {
 		return err
 	}
-	task, err := s.Store.LockTask(tx, v.AgentID, v.TaskUID)
+	task, err := s.endDoubt(tx, v)
 	if err != nil {
-		return err
-	}
-	task.InDoubt = false
-	if err := s.saveTask(tx, task, task.Status, ""); err != nil {
 		return err
 	}
 	switch {
@@ -164,6 +160,17 @@ func (s *Service) voidAnswered(tx node.Tx, v Message, ack wire.Ack) error {
 		return s.void(tx, actor, &task, m, MsgFailed, m.Code)
 	}
 	return s.rejectedByPeer(tx, m, ack)
+}
+
+// endDoubt says on the task of an answered task.void that its numbers are known
+// again.
+func (s *Service) endDoubt(tx node.Tx, v Message) (Task, error) {
+	task, err := s.Store.LockTask(tx, v.AgentID, v.TaskUID)
+	if err != nil {
+		return Task{}, err
+	}
+	task.InDoubt = false
+	return task, s.saveTask(tx, task, task.Status, "")
 }
 
 // fillGap queues again what the peer says it has not processed, from the bytes

@@ -238,6 +238,34 @@ func (s *Service) RevokeConnection(tx node.Tx, actor node.Actor, id string) (Con
 // was queued fails, but for confirmations, which stay owed; tasks that have not
 // ended, or whose end the peer may not know, say out_of_step.
 func (s *Service) severed(tx node.Tx, actor node.Actor, c Connection) error {
+	err := s.eachQueued(tx, c, func(m Message) error {
+		switch m.Type {
+		case wire.ConnectionReject, wire.ConnectionRevoke:
+			return nil
+		case wire.TaskConfirm:
+			return s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, wire.CodeNotConnected)
+		default:
+			return s.stop(tx, actor, m, wire.CodeNotConnected)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	tasks, err := s.Store.UnfinishedTasks(tx, c.AgentID, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		if err := s.markOutOfStep(tx, actor, task.AgentID, task.UID, wire.CodeNotConnected); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachQueued locks one queued message of a connection after the other. What the
+// end of one has ended as well is left out.
+func (s *Service) eachQueued(tx node.Tx, c Connection, visit func(Message) error) error {
 	queued, err := s.Store.QueuedMessages(tx, c.AgentID, c.ID)
 	if err != nil {
 		return err
@@ -248,25 +276,9 @@ func (s *Service) severed(tx node.Tx, actor node.Actor, c Connection) error {
 			return err
 		}
 		if m.Status != MsgQueued {
-			continue // by what ended before it
+			continue
 		}
-		switch m.Type {
-		case wire.ConnectionReject, wire.ConnectionRevoke:
-		case wire.TaskConfirm:
-			err = s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, wire.CodeNotConnected)
-		default:
-			err = s.stop(tx, actor, m, wire.CodeNotConnected)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	tasks, err := s.Store.UnfinishedTasks(tx, c.AgentID, c.ID)
-	if err != nil {
-		return err
-	}
-	for _, task := range tasks {
-		if err := s.markOutOfStep(tx, actor, task.AgentID, task.UID, wire.CodeNotConnected); err != nil {
+		if err := visit(m); err != nil {
 			return err
 		}
 	}

@@ -40,23 +40,14 @@ func (s *Service) Restored(tx node.Tx) error {
 const restorePage = 100
 
 func (s *Service) restoredConnection(tx node.Tx, c Connection) error {
-	queued, err := s.Store.QueuedMessages(tx, c.AgentID, c.ID)
-	if err != nil {
-		return err
-	}
-	for _, listed := range queued {
-		m, err := s.lockedMessage(tx, listed.AgentID, listed.ID)
-		if err != nil {
-			return err
+	err := s.eachQueued(tx, c, func(m Message) error {
+		if m.Envelope == nil && (m.Type == wire.Message || (m.TaskUID != "" && m.Type != wire.TaskVoid)) {
+			return s.stop(tx, nodeActor(m.OwnerID, m.AgentID), m, wire.CodeRestored)
 		}
-		if m.Status == MsgQueued && m.Envelope == nil && (m.Type == wire.Message || (m.TaskUID != "" && m.Type != wire.TaskVoid)) {
-			if err := s.stop(tx, nodeActor(m.OwnerID, m.AgentID), m, wire.CodeRestored); err != nil {
-				return err
-			}
-		}
-	}
-	if c.Status != ConnActive {
 		return nil
+	})
+	if err != nil || c.Status != ConnActive {
+		return err
 	}
 	tasks, err := s.Store.UnfinishedTasks(tx, c.AgentID, c.ID)
 	if err != nil {
@@ -102,12 +93,7 @@ func (s *Service) probe(tx node.Tx, agentID, uid string) error {
 
 // probed ends the doubt that a restore brought.
 func (s *Service) probed(tx node.Tx, v Message, ack wire.Ack) error {
-	task, err := s.Store.LockTask(tx, v.AgentID, v.TaskUID)
-	if err != nil {
-		return err
-	}
-	task.InDoubt = false
-	if err := s.saveTask(tx, task, task.Status, ""); err != nil {
+	if _, err := s.endDoubt(tx, v); err != nil {
 		return err
 	}
 	if ack.Status == wire.Applied && ack.Code == wire.CodeVoided {
