@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"bytes"
-	"encoding/base64"
 	"io"
 	"mime"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"agentlink/node"
+	"agentlink/node/api"
 	"agentlink/node/oauth"
 )
 
@@ -216,14 +216,10 @@ func credentialsOf(authorization string, form url.Values) (oauth.Credentials, bo
 	if authorization == "" {
 		return given, given.ClientID != ""
 	}
-	scheme, text, _ := strings.Cut(authorization, " ")
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || !strings.EqualFold(scheme, "Basic") || form.Has("client_secret") {
+	id, secret, ok := api.Basic(authorization)
+	if !ok || form.Has("client_secret") {
 		return oauth.Credentials{}, false
 	}
-	name, secret, _ := strings.Cut(string(raw), ":")
-	id, errID := url.QueryUnescape(name)
-	key, errKey := url.QueryUnescape(secret)
 	same := !form.Has("client_id") || form.Get("client_id") == id
-	return oauth.Credentials{ClientID: id, Secret: key}, errID == nil && errKey == nil && same && id != ""
+	return oauth.Credentials{ClientID: id, Secret: secret}, same && id != ""
 }

@@ -2,10 +2,8 @@ package rest
 
 import (
 	"context"
-	"encoding/base64"
 	"mime"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -133,11 +131,11 @@ func readCredentials(call api.Call) (credentials, *refused) {
 	case inBody:
 		return credentials{client: form.Get("client_id"), key: form.Get("client_secret")}, nil
 	}
-	given, ok := readBasic(call.Header.Authorization)
+	client, key, ok := api.Basic(call.Header.Authorization)
 	if !ok {
 		return credentials{}, &invalidClient
 	}
-	return given, nil
+	return credentials{client: client, key: key}, nil
 }
 
 func onlyOnce(form url.Values, known ...string) bool {
@@ -149,20 +147,4 @@ func onlyOnce(form url.Values, known ...string) bool {
 		count += len(form[name])
 	}
 	return count == len(form)
-}
-
-// readBasic reads Basic credentials, form-encoded within as RFC 6749 §2.3.1 says.
-func readBasic(header string) (credentials, bool) {
-	scheme, text, found := strings.Cut(header, " ")
-	if !found || !strings.EqualFold(scheme, "Basic") {
-		return credentials{}, false
-	}
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return credentials{}, false
-	}
-	name, password, found := strings.Cut(string(raw), ":")
-	client, err1 := url.QueryUnescape(name)
-	key, err2 := url.QueryUnescape(password)
-	return credentials{client: client, key: key}, found && err1 == nil && err2 == nil
 }
