@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -140,45 +138,6 @@ func (c *cli) stoppedNode(settings config.Config) source {
 			return app.BackedUp(ctx, settings, options, report)
 		},
 	}
-}
-
-// writeArchive makes the file under another name and gives it its own only when
-// all of it is on the disk. It never replaces a file.
-func writeArchive(ctx context.Context, path string, key seal.ArchiveKey, from func(context.Context, io.Writer) (backup.Report, error)) (report backup.Report, err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), ".agentlink-backup-*") // with mode 0600
-	if err != nil {
-		return report, unsafe("The backup cannot be written: %v", err)
-	}
-	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
-	report, err = encryptTo(ctx, file, key, from)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return report, err
-	}
-	if err := os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
-		return report, unsafe("There is already a file %s: name another.", path)
-	} else if err != nil {
-		return report, unsafe("The backup cannot be written: %v", err)
-	}
-	return report, syncFolder(filepath.Dir(path))
-}
-
-func encryptTo(ctx context.Context, file *os.File, key seal.ArchiveKey, from func(context.Context, io.Writer) (backup.Report, error)) (report backup.Report, err error) {
-	archive, err := seal.NewArchive(file, key)
-	if err != nil {
-		return report, err
-	}
-	if report, err = from(ctx, archive); err != nil {
-		return report, err
-	}
-	return report, errors.Join(archive.Close(), file.Sync())
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 func (c *cli) showBackup(made madeBackup) {
