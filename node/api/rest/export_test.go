@@ -5,3 +5,6 @@ type Contract = contract
 
 // NewContract reads the document.
 var NewContract = newContract
+
+// Document is what was served.
+func (c *contract) Document() map[string]any { return c.document }

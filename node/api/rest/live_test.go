@@ -102,65 +102,6 @@ func TestLiveAnswersFitTheDocument(t *testing.T) {
 	}
 }
 
-// TestLiveForeignIsMissing: with the real services too, another agent's object
-// and one that nobody has are the same 404.
-func TestLiveForeignIsMissing(t *testing.T) {
-	t.Parallel()
-	p := newPair(t)
-	uid := p.dinner()
-	nodetest.Eventually(t, "juno has the task", func() bool {
-		return p.juno.Get("/v1/agent/tasks/"+uid).Status == http.StatusOK
-	})
-	p.do(p.juno, "POST", "/v1/agent/tasks/"+uid+"/responses", map[string]any{"version": 1, "decision": "accept"}, nil).Want(http.StatusCreated)
-	nodetest.Eventually(t, "scout's copy is agreed", func() bool {
-		return p.scout.Get("/v1/agent/tasks/"+uid).Text("status") == "agreed"
-	})
-	parameters := map[string]any{"venue": "Da Piero", "date": "2031-05-09", "time": "19:30", "partySize": 2, "taskUid": uid}
-	approval := p.do(p.scout, "POST", "/v1/agent/approvals", map[string]any{"action": "reservation.book", "parameters": parameters}, nil).Text("approvalId")
-	stranger := p.node.CreateAgent("stranger", policy.Autonomous)
-	const nobody = "01930000-0000-7000-8000-0000000000ff"
-	requests := []struct {
-		method, path string
-		body         map[string]any
-		id           string
-	}{
-		{"GET", "/connections/{}", nil, p.ofScout.ID},
-		{"GET", "/capabilities?connection={}", nil, p.ofScout.ID},
-		{"GET", "/messages?connection={}", nil, p.ofScout.ID},
-		{"GET", "/tasks?connection={}", nil, p.ofScout.ID},
-		{"POST", "/messages", map[string]any{"connectionId": "{}", "text": "hi"}, p.ofScout.ID},
-		{"POST", "/tasks", map[string]any{"connectionId": "{}", "type": "dinner.coordination", "title": "Dinner"}, p.ofScout.ID},
-		{"GET", "/tasks/{}", nil, uid},
-		{"POST", "/tasks/{}/cancel", map[string]any{}, uid},
-		{"POST", "/tasks/{}/responses", map[string]any{"version": 1, "decision": "accept"}, uid},
-		{"POST", "/tasks/{}/proposals", map[string]any{"fields": map[string]any{"date": "2031-05-09", "time": "19:30", "timezone": "Europe/Rome"}}, uid},
-		{"POST", "/approvals", map[string]any{"action": "reservation.book", "parameters": map[string]any{"venue": "x", "date": "2031-05-09", "time": "19:30", "partySize": 2, "taskUid": "{}"}}, uid},
-		{"GET", "/approvals/{}", nil, approval},
-		{"POST", "/actions", map[string]any{"approvalId": "{}"}, approval},
-		{"GET", "/actions/{}", nil, approval},
-	}
-	for _, r := range requests {
-		ask := func(id string) nodetest.Answer {
-			var body any
-			if r.body != nil {
-				raw, _ := json.Marshal(r.body) // maps of ours
-				body = json.RawMessage(bytes.ReplaceAll(raw, []byte("{}"), []byte(id)))
-				if len(r.body) == 0 {
-					body = r.body
-				}
-			}
-			return p.do(stranger, r.method, "/v1/agent"+strings.ReplaceAll(r.path, "{}", id), body, nil)
-		}
-		foreign, missing := ask(r.id), ask(nobody)
-		if foreign.Status != http.StatusNotFound || missing.Status != http.StatusNotFound {
-			t.Errorf("%s %s: %d %s, %d %s", r.method, r.path, foreign.Status, foreign.Body, missing.Status, missing.Body)
-		}
-		if diff := cmp.Diff(string(foreign.Body), string(missing.Body)); diff != "" {
-			t.Errorf("%s %s: %s", r.method, r.path, diff)
-		}
-	}
-}
-
 // TestLiveWaiting: an object is waited for, and a stream tells of a message, as
 // soon as the commit is there.
 func TestLiveWaiting(t *testing.T) {
