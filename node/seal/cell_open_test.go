@@ -25,7 +25,9 @@ func TestCellOpensWhatAgeOpens(t *testing.T) {
 	}
 }
 
-func (c *cell) openByAge(sealed []byte) ([]byte, error) { return decrypt(c, sealed, int64(len(sealed))) }
+func (c *cell) openByAge(sealed []byte) ([]byte, error) {
+	return decrypt(c, sealed, int64(len(sealed)))
+}
 
 // Neither takes what the other refuses.
 func TestCellRefusesWhatAgeRefuses(t *testing.T) {

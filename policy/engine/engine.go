@@ -82,13 +82,13 @@ func New(config Config) (*Engine, error) {
 	if config.OverlayDeadline == 0 {
 		config.OverlayDeadline = ownLimit
 	}
-	evaluator, err := newEvaluator(context.Background(), rules.Modules(), rules.Table(), config.Deadline)
+	query, err := nodeRules()
 	if err != nil {
 		return nil, fmt.Errorf("policy engine: %w", err)
 	}
 	return &Engine{
 		store: config.Store, ids: config.IDs, audit: config.Audit, log: config.Log,
-		evaluator: evaluator, memory: newMemory(), overlays: newRecent[string, *overlay](maxOverlays), ownLimit: config.OverlayDeadline,
+		evaluator: &evaluator{query: query, deadline: config.Deadline}, memory: newMemory(), overlays: newRecent[string, *overlay](maxOverlays), ownLimit: config.OverlayDeadline,
 		version: rules.Version()[:versionLength],
 	}, nil
 }

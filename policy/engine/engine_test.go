@@ -233,6 +233,12 @@ func TestTimeOutIsRefusedAndNotRemembered(t *testing.T) {
 	}
 }
 
+// newEvaluator prepares other rules than the node's.
+func newEvaluator(ctx context.Context, modules map[string]string, table []byte, deadline time.Duration) (*evaluator, error) {
+	query, err := prepare(ctx, modules, table)
+	return &evaluator{query: query, deadline: deadline}, err
+}
+
 func TestARunawayEvaluationEnds(t *testing.T) {
 	t.Parallel()
 	endless := `package agentlink.decide

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -28,10 +29,16 @@ type evaluator struct {
 	deadline time.Duration
 }
 
-func newEvaluator(ctx context.Context, modules map[string]string, table []byte, deadline time.Duration) (*evaluator, error) {
+// nodeRules are the node's own rules, prepared once: they are embedded, and so
+// the same for every engine of a process.
+var nodeRules = sync.OnceValues(func() (rego.PreparedEvalQuery, error) {
+	return prepare(context.Background(), rules.Modules(), rules.Table())
+})
+
+func prepare(ctx context.Context, modules map[string]string, table []byte) (rego.PreparedEvalQuery, error) {
 	var data map[string]any
 	if err := json.Unmarshal(table, &data); err != nil {
-		return nil, fmt.Errorf("the decision table: %w", err)
+		return rego.PreparedEvalQuery{}, fmt.Errorf("the decision table: %w", err)
 	}
 	options := []func(*rego.Rego){
 		rego.Query(rules.Query),
@@ -45,9 +52,9 @@ func newEvaluator(ctx context.Context, modules map[string]string, table []byte, 
 	}
 	query, err := rego.New(options...).PrepareForEval(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("prepare the rules: %w", err)
+		return rego.PreparedEvalQuery{}, fmt.Errorf("prepare the rules: %w", err)
 	}
-	return &evaluator{query: query, deadline: deadline}, nil
+	return query, nil
 }
 
 func capabilities() *ast.Capabilities {
