@@ -44,6 +44,15 @@ type server struct {
 
 func newServer(t testing.TB) *server {
 	t.Helper()
+	folder, err := os.MkdirTemp("", "alkpg")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return newServerIn(t, folder)
+}
+
+// newServerIn is one that keeps everything in a folder.
+func newServerIn(t testing.TB, folder string) *server {
+	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	must(t, err)
 	if len(found) == 0 {
@@ -52,14 +61,12 @@ func newServer(t testing.TB) *server {
 		}
 		t.Skip("needs PostgreSQL: .ci/packages installs it")
 	}
-	folder, err := os.MkdirTemp("", "alkpg")
-	must(t, err)
 	s := &server{t: t, programs: slices.Max(found), folder: folder, port: freePort(t)}
-	t.Cleanup(func() { _ = s.run("pg_ctl", "stop", "-m", "immediate", "-D", s.data()); _ = os.RemoveAll(folder) })
+	t.Cleanup(func() { _ = s.run("pg_ctl", "stop", "-m", "immediate", "-D", s.data()) })
 	if os.Getuid() == 0 {
 		must(t, exec.CommandContext(t.Context(), "chown", "postgres:", folder).Run())
 	}
-	must(t, s.run("initdb", "-D", s.data(), "-U", "agentlink", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions", "--no-sync"))
+	must(t, s.run("initdb", "-D", s.data(), "-U", "agentlink", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions", "--no-sync", "--wal-segsize=1"))
 	s.start()
 	return s
 }
@@ -85,9 +92,12 @@ func (s *server) run(program string, args ...string) error {
 // is off.
 func (s *server) start() {
 	s.t.Helper()
-	options := "-p " + s.port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=60"
+	options := "-p " + s.port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=60 -c min_wal_size=2MB -c max_wal_size=8MB"
 	must(s.t, s.run("pg_ctl", "start", "-w", "-s", "-D", s.data(), "-l", filepath.Join(s.folder, "log"), "-o", options))
 }
+
+// up says whether the server runs.
+func (s *server) up() bool { return s.run("pg_ctl", "status", "-D", s.data()) == nil }
 
 func (s *server) crash() {
 	s.t.Helper()
@@ -163,7 +173,27 @@ func smallDisk(t testing.TB, size string) string {
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, "24m")
-	p := newPlayIn(t, disk)
+	fillAgainAndAgain(t, newPlayIn(t, disk), disk, func() {})
+}
+
+// TestServerDiskFull: the disk with the whole PostgreSQL has no space left. The
+// server may end by itself; then it is started when there is space again.
+func TestServerDiskFull(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, "160m")
+	server := newServerIn(t, disk)
+	fillAgainAndAgain(t, newPlay(t, server.url()), disk, func() {
+		if !server.up() {
+			server.start()
+		}
+	})
+}
+
+// fillAgainAndAgain fills a disk under load until agents are refused and
+// readiness is red, makes space, mends what does not mend itself, and wants
+// readiness back.
+func fillAgainAndAgain(t *testing.T, p *play, disk string, mend func()) {
+	t.Helper()
 	l := newLoad(t, "full", p.ofA, p.victim)
 	l.start(4)
 	filler := filepath.Join(disk, "filler")
@@ -177,6 +207,7 @@ func TestDiskFull(t *testing.T) {
 		within(t, recoveredWithin, "agents are refused", func() bool { return l.refusals() > refused })
 		slowestRed = max(slowestRed, within(t, redWithin, "readiness is red", func() bool { fill(t, filler); return !p.victim.ready() }))
 		must(t, os.Remove(filler))
+		mend()
 		slowestBack = max(slowestBack, within(t, recoveredWithin, "readiness is back", p.victim.ready))
 	}
 	taken := l.end()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -39,6 +40,12 @@ func stateFault(state string, err error) *fault {
 		return &fault{err: unavailable(err)}
 	}
 	return &fault{err: broken(err)}
+}
+
+// noRoom says whether a statement failed for lack of disk, memory or the like.
+func noRoom(err error) bool {
+	var known *pgconn.PgError
+	return errors.As(err, &known) && strings.HasPrefix(known.Code, "53")
 }
 
 // isLost says whether the connection failed rather than the statement.

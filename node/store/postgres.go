@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,11 +24,20 @@ type postgres struct {
 	// self marks our own announcements among those that we hear.
 	self string
 
+	// full is when a write last met a server without room, in nanoseconds.
+	full atomic.Int64
+
 	once   sync.Once
 	cancel context.CancelFunc
 	heard  sync.WaitGroup
 	ctx    context.Context
 }
+
+// remembersFull is how long after a write that found no room the database counts
+// as one that cannot be used.
+const remembersFull = 2 * time.Second
+
+var errNoRoom = errors.New("the server of the database has no room: free some of its disk or memory")
 
 // maxConns leaves room for four replicas and their listeners under the
 // server's default of 100 connections.
@@ -56,7 +66,11 @@ func openPostgres(ctx context.Context, url string, wrap Wrap) (engine, error) {
 }
 
 func (e *postgres) write(ctx context.Context, run func(querier) error) error {
-	return e.within(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted}, run)
+	err := e.within(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted}, run)
+	if noRoom(err) {
+		e.full.Store(node.SystemClock{}.Now().UnixNano())
+	}
+	return err
 }
 
 // read sees one snapshot, as a reader of SQLite does; a page of the audit log and
@@ -104,9 +118,15 @@ func (t postgresTx) query(ctx context.Context, query string, args []any) (*sql.R
 
 func (e *postgres) fault(err error) *fault { return postgresFault(err) }
 
+// ping asks the server for an answer, and remembers for a while that there was no
+// room: a disk that is full still takes a small write here and there, so that a
+// write of its own would tell nothing.
 func (e *postgres) ping(ctx context.Context) error {
 	if err := e.db.PingContext(ctx); err != nil {
 		return postgresFault(err)
+	}
+	if ago := (node.SystemClock{}).Now().UnixNano() - e.full.Load(); ago < int64(remembersFull) {
+		return &fault{err: unavailable(errNoRoom)}
 	}
 	return nil
 }
