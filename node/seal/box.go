@@ -87,7 +87,7 @@ func (b *Box) Seal(place Place, plaintext []byte) ([]byte, error) {
 // Open opens a value that was sealed for the same place. Its error wraps
 // ErrNotOpened.
 func (b *Box) Open(place Place, sealed []byte) ([]byte, error) {
-	return (&cell{key: b.wrapKey, place: place}).open(sealed)
+	return decrypt(&cell{key: b.wrapKey, place: place}, sealed, int64(len(sealed)))
 }
 
 // Lookup is a keyed hash (HMAC-SHA256, hex) by which a sealed value can be found

@@ -36,16 +36,13 @@ func (c *cell) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	if len(stanzas) != 1 || stanzas[0].Type != rowStanza || len(stanzas[0].Args) != 0 {
 		return nil, age.ErrIncorrectIdentity
 	}
-	return c.unwrapBody(stanzas[0].Body)
-}
-
-func (c *cell) unwrapBody(body []byte) ([]byte, error) {
-	if len(body) != bodySize {
-		return nil, errors.New("the wrapped key has the wrong length")
-	}
 	aead, err := chacha20poly1305.NewX(c.key)
 	if err != nil {
 		return nil, err
+	}
+	body := stanzas[0].Body
+	if len(body) != aead.NonceSize()+fileKeySize+aead.Overhead() {
+		return nil, errors.New("the wrapped key has the wrong length")
 	}
 	nonce, wrapped := body[:aead.NonceSize()], body[aead.NonceSize():]
 	fileKey, err := aead.Open(nil, nonce, wrapped, c.place.associatedData())
