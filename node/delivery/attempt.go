@@ -24,7 +24,9 @@ type outcome struct {
 	// at us.
 	unsent, queued bool
 	// otherKey says that the peer's card shows another key than the pinned one.
-	otherKey   bool
+	otherKey bool
+	// silent says that the host was asked and gave no answer that counts.
+	silent     bool
 	retryAfter time.Duration
 	problem    string // for the log
 }
@@ -74,7 +76,8 @@ func (w *Worker) sameKey(ctx context.Context, a attempt) *outcome {
 	if err == nil {
 		return nil
 	}
-	return &outcome{unsent: true, problem: err.Error(), otherKey: errors.Is(err, ErrOtherKey)}
+	otherKey := errors.Is(err, ErrOtherKey)
+	return &outcome{unsent: true, problem: err.Error(), otherKey: otherKey, silent: !otherKey}
 }
 
 func (w *Worker) build(a *attempt) error {
@@ -120,7 +123,7 @@ func (w *Worker) post(ctx context.Context, a attempt) outcome {
 	}
 	status, header, answer, wrote, err := w.Transport.Post(ctx, a.Peer.Inbox, a.Envelope)
 	if err != nil {
-		return outcome{unsent: !wrote, problem: err.Error()}
+		return outcome{unsent: !wrote, silent: true, problem: err.Error()}
 	}
 	return w.read(a, status, header, answer)
 }
@@ -130,13 +133,13 @@ func (w *Worker) read(a attempt, status int, header http.Header, answer []byte) 
 	case status == http.StatusOK:
 		ack, err := w.verify(a, answer)
 		if err != nil {
-			return outcome{problem: "the answer is not valid: " + err.Error()}
+			return outcome{silent: true, problem: "the answer is not valid: " + err.Error()}
 		}
 		return outcome{ack: &ack}
 	case status == http.StatusAccepted && len(answer) == 0:
 		return outcome{queued: true}
 	}
-	return outcome{problem: "HTTP " + strconv.Itoa(status), retryAfter: retryAfter(header, w.Clock.Now())}
+	return outcome{silent: true, problem: "HTTP " + strconv.Itoa(status), retryAfter: retryAfter(header, w.Clock.Now())}
 }
 
 // verify takes an answer only with the key that is pinned for the peer, and only
@@ -164,8 +167,13 @@ func (w *Worker) verify(a attempt, answer []byte) (wire.Ack, error) {
 
 // settle writes down what came of it, in one transaction.
 func (w *Worker) settle(ctx context.Context, a attempt, result outcome) error {
+	pause := w.pause(a, result)
+	quiet := w.hear(a, result)
 	err := w.DB.InTx(ctx, func(tx node.Tx) error {
-		next := tx.Now().Add(w.pause(a, result))
+		next := tx.Now().Add(pause)
+		if next.Before(quiet) {
+			next = quiet
+		}
 		switch {
 		case result.ack != nil:
 			return w.settleAck(tx, a, *result.ack, next)
@@ -208,6 +216,19 @@ func (w *Worker) settleOtherKey(tx node.Tx, a attempt) error {
 	}
 	_, err := w.Outbox.DeleteOutbox(tx, a.item.ID, a.item.LeaseToken)
 	return err
+}
+
+// hear remembers whether the host has answered, and says until when nothing is
+// sent there.
+func (w *Worker) hear(a attempt, result outcome) (quiet time.Time) {
+	switch {
+	case result.ack != nil, result.queued:
+		w.hosts.answered(a.host)
+		return time.Time{}
+	case !result.silent:
+		return time.Time{}
+	}
+	return w.hosts.silent(a.host, a.item.AgentID+" "+a.item.Lane, w.Clock.Now(), result.retryAfter, w.Jitter())
 }
 
 // pause is how long to wait for the next attempt.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"agentlink/coordination"
@@ -55,9 +54,6 @@ const (
 	askAgain = 2 * time.Second
 	// patience is how often it is kept before the pauses grow.
 	patience = 5
-	// maxInFlight is how many requests to one host run at once, so that a slow peer
-	// cannot take every worker.
-	maxInFlight = 4
 	// settleTimeout bounds writing down what came of an attempt.
 	settleTimeout = 10 * time.Second
 )
@@ -66,8 +62,7 @@ const (
 // in any number of replicas.
 type Worker struct {
 	WorkerConfig
-	mu       sync.Mutex
-	inFlight map[string]int // by host
+	hosts *hosts
 }
 
 // NewWorker makes a worker.
@@ -75,7 +70,7 @@ func NewWorker(config WorkerConfig) *Worker {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Worker{WorkerConfig: config, inFlight: map[string]int{}}
+	return &Worker{WorkerConfig: config, hosts: newHosts()}
 }
 
 // attempt is one claimed item on its way.
@@ -117,12 +112,13 @@ func (w *Worker) claim(ctx context.Context) (a attempt, claimed bool, err error)
 			if err := a.prepare(); err != nil {
 				return err
 			}
-			if w.enter(a.host) {
+			until, ok := w.hosts.enter(a.host, tx.Now())
+			if ok {
 				entered = a.host
 				return nil
 			}
 			a.Do = coordination.Wait
-			return w.putBack(tx, a, tx.Now().Add(time.Second))
+			return w.putBack(tx, a, until)
 		}
 		return w.settleUnsent(tx, a)
 	})
@@ -206,23 +202,8 @@ func (w *Worker) putBack(tx node.Tx, a attempt, next time.Time) error {
 	return err
 }
 
-func (w *Worker) enter(host string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.inFlight[host] >= maxInFlight {
-		return false
-	}
-	w.inFlight[host]++
-	return true
-}
-
 func (w *Worker) leave(host string) {
-	if host == "" {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.inFlight[host]--; w.inFlight[host] <= 0 {
-		delete(w.inFlight, host)
+	if host != "" {
+		w.hosts.leave(host)
 	}
 }

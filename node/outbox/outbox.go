@@ -67,12 +67,13 @@ type Store interface {
 }
 
 // Pause is how long to wait after the given number of attempts: doubling from
-// FirstPause to MaxPause, with up to a quarter taken off so that peers are not
-// all met at once. jitter is a random number in [0, 1).
+// FirstPause to MaxPause, with up to a quarter added so that peers are not all
+// met at once. jitter is a random number in [0, 1). Added, since a message that
+// meets no answer all day is to be tried a hundred times at most.
 func Pause(attempts int, jitter float64) time.Duration {
 	pause := MaxPause
 	if attempts < 11 {
 		pause = min(MaxPause, FirstPause<<max(0, attempts-1))
 	}
-	return pause - time.Duration(jitter*float64(pause)/4)
+	return pause + time.Duration(jitter*float64(pause)/4)
 }

@@ -7,7 +7,7 @@ import (
 	"agentlink/node/outbox"
 )
 
-// TestPause: 1 s, doubling to 15 minutes, with up to a quarter taken off.
+// TestPause: 1 s, doubling to 15 minutes, with up to a quarter added.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	for attempts, want := range map[int]time.Duration{
@@ -17,11 +17,11 @@ func TestPause(t *testing.T) {
 		if got := outbox.Pause(attempts, 0); got != want {
 			t.Errorf("after %d attempts: %v, want %v", attempts, got, want)
 		}
-		if got := outbox.Pause(attempts, 0.5); got != want-want/8 {
-			t.Errorf("after %d attempts, half the jitter: %v, want %v", attempts, got, want-want/8)
+		if got := outbox.Pause(attempts, 0.5); got != want+want/8 {
+			t.Errorf("after %d attempts, half the jitter: %v, want %v", attempts, got, want+want/8)
 		}
-		if got := outbox.Pause(attempts, 0.999999); got < want*3/4 || got >= want {
-			t.Errorf("after %d attempts, all the jitter: %v, want three quarters of %v or a little more", attempts, got, want)
+		if got := outbox.Pause(attempts, 0.999999); got <= want || got > want*5/4 {
+			t.Errorf("after %d attempts, all the jitter: %v, want five quarters of %v or a little less", attempts, got, want)
 		}
 	}
 }
