@@ -24,9 +24,10 @@ test: packages check ## all of it: checks, tests on both databases, simulation, 
 	$(MAKE) race; \
 	$(MAKE) browser; \
 	$(MAKE) oracle; \
+	$(MAKE) uses; \
 	$(MAKE) sim; \
 	$(MAKE) durability; \
-	$(MAKE) fuzz FUZZTIME=3000x; \
+	$(MAKE) fuzz FUZZTIME=30s; \
 	$(MAKE) compose
 
 .PHONY: packages
@@ -71,6 +72,10 @@ browser: ## the dashboard of real nodes in a real browser; -update in its folder
 .PHONY: oracle
 oracle: ## the rules against an independent oracle, without the race detector, in full
 	$(GO) test -count=1 -timeout 15m ./policy/...
+
+.PHONY: uses
+uses: ## one approval, used 1,000 times at once over two replicas, 200 times
+	AGENTLINK_ROUNDS=200 $(GO) test -count=1 -timeout 30m -run '^TestRunOnce$$' ./actions
 
 .PHONY: sim
 sim: ## two nodes under drops, duplicates, reordering and crashes: make sim SEEDS=20000

@@ -2,6 +2,8 @@ package actions_test
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,27 +66,59 @@ func TestUsedApprovalPutBack(t *testing.T) {
 	}
 }
 
-// TestRunOnce is one approval, used 1,000 times at once over two replicas: one
-// run, all others a clean conflict.
+// rounds is how often an approval is used 1,000 times at once: 3, or what
+// AGENTLINK_ROUNDS says. "make uses" says 200.
+func rounds(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("AGENTLINK_ROUNDS")
+	if text == "" {
+		return 3
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 24*60 {
+		t.Fatalf("AGENTLINK_ROUNDS=%q: want 1 to 1440", text)
+	}
+	return n
+}
+
+// TestRunOnce is one approval, used 1,000 times at once over two replicas, round
+// after round: one run each, all others a clean conflict.
 func TestRunOnce(t *testing.T) {
 	t.Parallel()
-	for _, parameters := range []string{booking, aloneBooking} {
-		t.Run(fmt.Sprintf("task=%v", parameters == booking), func(t *testing.T) {
-			t.Parallel()
-			storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
-				executor := &executor{execute: succeeds}
-				two := replicas(t, fresh(t), executor)
-				two[0].task()
-				a := two[0].approved(book(parameters))
-				got := race(1000, func(i int) string { return came(two[i%2].run(start(parameters, a.ID))) })
-				if diff := cmp.Diff(map[string]int{"done": 1, "conflict": 999}, got); diff != "" {
-					t.Error(diff)
-				}
-				if events := two[0].events(); executor.calls() != 1 || events[audit.ActionExecuted] != 1 || events[audit.ApprovalConsumed] != 1 {
-					t.Errorf("%d calls, audit log %v", executor.calls(), events)
-				}
-			})
-		})
+	storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
+		executor := &executor{execute: succeeds}
+		two := replicas(t, fresh(t), executor)
+		rounds := rounds(t)
+		for round := range rounds {
+			parameters := strings.Replace(aloneBooking, "19:30", fmt.Sprintf("%02d:%02d", round/60, round%60), 1)
+			two[0].runOnce(t, parameters, two)
+		}
+		if events := two[0].events(); executor.calls() != rounds || events[audit.ActionExecuted] != rounds || events[audit.ApprovalConsumed] != rounds {
+			t.Errorf("%d rounds: %d calls, audit log %v", rounds, executor.calls(), events)
+		}
+	})
+}
+
+// TestRunOnceOfATask is the same for the action of a task.
+func TestRunOnceOfATask(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
+		executor := &executor{execute: succeeds}
+		two := replicas(t, fresh(t), executor)
+		two[0].task()
+		two[0].runOnce(t, booking, two)
+		if executor.calls() != 1 {
+			t.Errorf("the executor was called %d times", executor.calls())
+		}
+	})
+}
+
+func (w *world) runOnce(t *testing.T, parameters string, over [2]*world) {
+	t.Helper()
+	a := w.approved(book(parameters))
+	got := race(1000, func(i int) string { return came(over[i%2].run(start(parameters, a.ID))) })
+	if diff := cmp.Diff(map[string]int{"done": 1, "conflict": 999}, got); diff != "" {
+		t.Fatalf("%s:\n%s", parameters, diff)
 	}
 }
 
