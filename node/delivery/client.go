@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"agentlink/coordination/wire"
 	"agentlink/node"
 )
 
@@ -134,7 +133,6 @@ func (c *Client) do(ctx context.Context, method, target string, body []byte) (in
 	request.Header.Set("User-Agent", "agentlink")
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/jose")
-		request.Header.Set(wire.HeadHeader, wire.HeadWanted)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
