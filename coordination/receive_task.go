@@ -20,18 +20,32 @@ func (s *Service) receiveTask(tx node.Tx, r *receiving) (wire.Ack, error) {
 	if err != nil {
 		return wire.Ack{}, err
 	}
+	if task.hidden(r.connection) {
+		return s.receiveForHidden(tx, r)
+	}
 	ack, err := s.receiveNumbered(tx, r, &task)
 	ack.Ack = task.InSeq
 	return ack, err
 }
 
+// hidden says whether a contact cannot know of a task: it is another contact's, or
+// has not left this node.
+func (t Task) hidden(c Connection) bool { return t.Held || t.ConnectionID != c.ID }
+
+// receiveForHidden answers as for a task that is not there. That a uid is taken is
+// all that can be learned of it, and only by whoever has the uid.
+func (s *Service) receiveForHidden(tx node.Tx, r *receiving) (wire.Ack, error) {
+	if r.Envelope.Type == wire.TaskCreate && !r.Forged {
+		return s.reject(tx, r, wire.CodeUIDTaken)
+	}
+	return s.receiveForUnknown(tx, r)
+}
+
 func (s *Service) receiveNumbered(tx node.Tx, r *receiving, task *Task) (wire.Ack, error) {
 	seq := r.Envelope.Seq
 	switch {
-	case r.Envelope.Type == wire.TaskCreate && (task.ConnectionID != r.connection.ID || seq > task.InSeq):
+	case r.Envelope.Type == wire.TaskCreate && seq > task.InSeq:
 		return s.reject(tx, r, wire.CodeUIDTaken)
-	case task.Held || task.ConnectionID != r.connection.ID:
-		return s.reject(tx, r, wire.CodeUnknownTask)
 	case r.Envelope.Ack > task.OutSeq:
 		return s.outOfStep(tx, r, task, wire.CodeRestored)
 	case seq <= task.InSeq:

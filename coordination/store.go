@@ -27,6 +27,20 @@ type Store interface {
 	// CountIncoming counts them.
 	CountIncoming(tx node.Tx) (int, error)
 
+	// FillKnownKey notes, where nothing is noted, which key of ours a contact goes by.
+	FillKnownKey(tx node.Tx, fingerprint string) error
+	// KnowKey lists connections that go by a key of ours and are not over, or have
+	// something queued.
+	KnowKey(tx node.Tx, fingerprint string, limit int) ([]Connection, error)
+	// TellKeyAgain lists those whose contact was told of a newer key before a time.
+	TellKeyAgain(tx node.Tx, before time.Time, limit int) ([]Connection, error)
+	// ConnectionsByKey lists those that are not over and whose contact has this key.
+	ConnectionsByKey(tx node.Tx, fingerprint string) ([]Connection, error)
+	// KeyOffers pages through those whose contact has announced a new key, and
+	// CountKeyOffers counts them.
+	KeyOffers(tx node.Tx, page Page) ([]Connection, error)
+	CountKeyOffers(tx node.Tx) (int, error)
+
 	InsertInvitation(tx node.Tx, i Invitation) error
 	// UseInvitation marks it used if it is this agent's, unused and not expired; false otherwise.
 	UseInvitation(tx node.Tx, agentID, secretHash string) (bool, error)
@@ -58,8 +72,9 @@ type Store interface {
 	TaskMessages(tx node.Tx, agentID, uid string) ([]Message, error)
 	// QueuedMessages lists our queued messages to a connection, by position.
 	QueuedMessages(tx node.Tx, agentID, connectionID string) ([]Message, error)
-	// NumberedMessage finds the message with this number, or not_found. Of two,
-	// a message and the task.void that took its number, it gives the task.void.
+	// NumberedMessage finds the message of the task's own contact with this number,
+	// or not_found. Of two, a message and the task.void that took its number, it
+	// gives the task.void.
 	NumberedMessage(tx node.Tx, agentID, uid string, direction Direction, seq int64) (Message, error)
 	// OverdueMessages lists queued chat, task and notice messages whose time is over.
 	OverdueMessages(tx node.Tx, limit int) ([]Message, error)
@@ -89,6 +104,8 @@ type Store interface {
 	Disclosures(tx node.Tx, filter DisclosureFilter, page Page) ([]Disclosure, error)
 	// CountDisclosures counts what is not withdrawn, by contact and capability.
 	CountDisclosures(tx node.Tx, contacts []string) ([]DisclosureCount, error)
+
+	HeadStore
 
 	// KeepAck stores the signed answer to an envelope until a time. Signed nil
 	// only notes that this id is withdrawn.

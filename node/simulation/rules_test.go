@@ -29,6 +29,11 @@ func newPair(t *testing.T) *pair {
 	t.Parallel()
 	w := newWorld(t)
 	t.Cleanup(w.close)
+	return newPairIn(t, w)
+}
+
+func newPairIn(t *testing.T, w *world) *pair {
+	t.Helper()
 	h := w.history(t, 1)
 	p := &pair{history: h, a: h.sides[0], b: h.sides[1]}
 	h.connect()

@@ -116,6 +116,7 @@ func (s *Store) QueuedMessages(tx node.Tx, agentID, connectionID string) ([]coor
 func (s *Store) NumberedMessage(tx node.Tx, agentID, uid string, direction coordination.Direction, seq int64) (coordination.Message, error) {
 	return first(s.messages(tx, `SELECT `+messageColumns+` FROM messages
 		WHERE agent_id = $1 AND task_uid = $2 AND direction = $3 AND seq = $4 AND seq > 0
+			AND connection_id = (SELECT connection_id FROM tasks WHERE agent_id = $1 AND uid = $2)
 		ORDER BY CASE WHEN type = 'task.void' THEN 0 ELSE 1 END, created_at LIMIT 1`, agentID, uid, direction, seq))
 }
 

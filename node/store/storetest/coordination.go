@@ -212,7 +212,11 @@ func taskMessages(t *testing.T, s *store.Store) {
 	}
 	void := aMessage("void")
 	void.Type, void.Seq, void.Replaces = wire.TaskVoid, 2, "late"
-	insertMessages(t, s, append(list, void)...)
+	insertTask(t, s, aTask("t1"))
+	insertConnection(t, s, aConnection("c2"))
+	alien := aMessage("alien") // of another contact, that names the same task
+	alien.ConnectionID, alien.Type, alien.Seq, alien.CreatedAt = "c2", wire.TaskVoid, 2, start.Add(-time.Hour)
+	insertMessages(t, s, append(list, void, alien)...)
 	inTx(t, s, func(tx node.Tx) error {
 		got, err := s.TaskMessages(tx, "agent", "t1")
 		if err != nil {
