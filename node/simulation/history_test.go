@@ -31,24 +31,6 @@ type history struct {
 	now     copies          // after this one
 }
 
-// world is two disks and their clock.
-type world struct {
-	clock *node.FakeClock
-	disks [2]*disk
-	fault *fault // planted on both
-}
-
-func newWorld(t testing.TB) *world {
-	clock := node.NewFakeClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
-	return &world{clock: clock, disks: [2]*disk{newDisk(t, "ana.test", clock), newDisk(t, "ben.test", clock)}}
-}
-
-func (w *world) close() {
-	for _, d := range w.disks {
-		_ = d.store.Close()
-	}
-}
-
 func (w *world) history(t testing.TB, seed uint64) *history {
 	rng := rand.New(rand.NewPCG(seed, 20261201))
 	h := &history{t: t, seed: seed, rng: rng, clock: w.clock, repeats: map[string]bool{}}

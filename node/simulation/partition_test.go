@@ -14,9 +14,9 @@ import (
 func TestSimulationHealsAfterSixHours(t *testing.T) {
 	t.Parallel()
 	for seed := uint64(1); seed <= 20; seed++ {
-		w := newWorld(t)
+		w := borrowWorld(t)
 		w.history(t, seed).partition(6 * time.Hour)
-		w.close()
+		w.giveBack()
 	}
 }
 

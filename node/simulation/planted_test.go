@@ -66,8 +66,7 @@ func hunt(t *testing.T, f *fault) (seed uint64, found *finding) {
 }
 
 func tryFault(t *testing.T, f *fault, seed uint64) (found *finding) {
-	w := newWorld(t)
-	defer w.close()
+	w := borrowWorld(t)
 	w.fault = f
 	quiet := &hunted{TB: t}
 	var h *history
@@ -78,7 +77,10 @@ func tryFault(t *testing.T, f *fault, seed uint64) (found *finding) {
 				panic(r)
 			}
 			found = &finding{h.broken, report}
+			w.close()
+			return
 		}
+		w.giveBack()
 	}()
 	h = w.history(quiet, seed)
 	h.lives()

@@ -5,9 +5,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
-	"time"
 
-	"agentlink/node"
 	"agentlink/node/store/storetest"
 )
 
@@ -45,7 +43,7 @@ func TestSimulationOnPostgres(t *testing.T) {
 
 func newPostgresWorld(t *testing.T) *world {
 	t.Helper()
-	clock := node.NewFakeClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+	clock := newClock()
 	return &world{clock: clock, disks: [2]*disk{
 		newCluster(t, "ana.test").replica(t, clock), newCluster(t, "ben.test").replica(t, clock),
 	}}

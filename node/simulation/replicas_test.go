@@ -68,7 +68,7 @@ func (c cluster) replica(t *testing.T, world *node.FakeClock) *disk {
 // on both nodes.
 func replicas(t *testing.T, count int) []*history {
 	t.Helper()
-	clock := node.NewFakeClock(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+	clock := newClock()
 	nodes := [2]cluster{newCluster(t, "ana.test"), newCluster(t, "ben.test")}
 	var all []*history
 	for seed := range uint64(count) {

@@ -20,47 +20,12 @@ import (
 	"agentlink/node/api/peer"
 	"agentlink/node/audit"
 	"agentlink/node/delivery"
-	"agentlink/node/identity"
 	"agentlink/node/outbox"
 	"agentlink/node/seal"
-	"agentlink/node/store"
-	"agentlink/node/store/storetest"
 	"agentlink/node/token"
 	"agentlink/policy"
 	"agentlink/policy/engine"
 )
-
-// disk is what of a node survives its process.
-type disk struct {
-	host     string
-	store    *store.Store
-	master   seal.Master
-	identity *identity.Identity
-	clock    *skewed
-	// raw reads what is stored as it is stored; nil on PostgreSQL.
-	raw *storetest.Tap
-}
-
-// skewed is a node's clock: the world's, off by a constant.
-type skewed struct {
-	world *node.FakeClock
-	off   time.Duration
-}
-
-func (c *skewed) Now() time.Time { return c.world.Now().Add(c.off).Truncate(time.Microsecond) }
-
-func newDisk(t testing.TB, host string, world *node.FakeClock) *disk {
-	t.Helper()
-	ctx := context.Background()
-	d := &disk{raw: &storetest.Tap{}, host: host, master: seal.NewMaster(), clock: &skewed{world: world}}
-	var err error
-	d.store, err = store.Open(ctx, store.Config{URL: "sqlite::memory:", Box: seal.NewBox(d.master.Key(seal.UseRows)), Clock: d.clock, Wrap: d.raw.Wrap})
-	must(t, err)
-	must(t, d.store.Migrate(ctx))
-	d.identity, err = identity.LoadOrCreate(ctx, d.store, d.store, node.RandomIDs{})
-	must(t, err)
-	return d
-}
 
 func must(t testing.TB, err error) {
 	t.Helper()

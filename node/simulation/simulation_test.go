@@ -70,9 +70,9 @@ func simulate(t *testing.T, seeds []uint64) {
 
 func runSeeds(t *testing.T, seeds []uint64) {
 	for _, seed := range seeds {
-		w := newWorld(t)
+		w := borrowWorld(t)
 		w.run(t, seed)
-		w.close()
+		w.giveBack()
 	}
 }
 

@@ -26,6 +26,16 @@ func (c tapped) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, err
 }
 
+// Do runs statements that are not the store's, one after the other.
+func (t *Tap) Do(ctx context.Context, statements string) error {
+	doing, ok := t.conn.(driver.ExecerContext)
+	if !ok {
+		return errors.New("the driver takes no statement without preparing it")
+	}
+	_, err := doing.ExecContext(ctx, statements, nil)
+	return err
+}
+
 // Cells gives all texts and bytes that a query finds.
 func (t *Tap) Cells(ctx context.Context, query string) (all []string, err error) {
 	asked, ok := t.conn.(driver.QueryerContext)
