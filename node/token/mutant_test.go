@@ -7,7 +7,7 @@ import (
 
 	"agentlink/node"
 	"agentlink/node/token"
-	"agentlink/node/token/tokentest"
+	"agentlink/node/nodetest/tokentest"
 )
 
 // TestMutantsOfAccessTokens (S14): none of more than 60 kinds of wrong token is
