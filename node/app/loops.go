@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -14,6 +15,9 @@ const deliverers = 4
 
 // startLoops starts the background work. It ends with ctx.
 func (n *Node) startLoops(ctx context.Context, running *sync.WaitGroup) {
+	if n.options.Still {
+		return
+	}
 	for _, l := range n.loops() {
 		running.Go(func() { l.run(ctx, n.options.Clock, n.log) })
 	}
@@ -27,6 +31,23 @@ func (n *Node) startLoops(ctx context.Context, running *sync.WaitGroup) {
 	n.subscribed(ctx, running, store.TopicFeed, loop{
 		name: "runs", step: n.actions.RecoverStep, every: n.options.Poll,
 	})
+}
+
+// Step does one step of each kind of background work that is due, for tests of a
+// node that has no loops. more says that there may be more of it.
+func (n *Node) Step(ctx context.Context) (more bool, err error) {
+	for _, step := range []func(context.Context) (bool, error){
+		n.worker.Step, n.strangers.Step, n.coordination.ExpireStep, n.approvals.ExpireStep, n.actions.RecoverStep,
+	} {
+		again, failed := step(ctx)
+		more, err = more || again, errors.Join(err, failed)
+	}
+	return more, err
+}
+
+// NextDelivery is when something is due to leave; known is false where nothing waits.
+func (n *Node) NextDelivery(ctx context.Context) (at time.Time, known bool, err error) {
+	return n.nextDelivery(ctx)
 }
 
 // loops are those that the store does not wake. A confirmation that is owed goes

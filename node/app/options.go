@@ -28,6 +28,10 @@ type Options struct {
 	Executors []actions.Executor
 	// WrapDatabase stands between the store and its driver, for tests; nil for nothing.
 	WrapDatabase store.Wrap
+	// Still leaves the background work to Node.Step, for tests that hold the clock.
+	Still bool
+	// PeerTimeout is how long a peer may take for an answer; delivery's own where zero.
+	PeerTimeout time.Duration
 	// Poll is how often a loop looks without having been woken; 5 s where zero.
 	Poll time.Duration
 }

@@ -77,7 +77,7 @@ func (n *Node) self() coordination.Self {
 func (n *Node) wireFederation() {
 	n.client = delivery.NewClient(delivery.ClientConfig{
 		Reach:      delivery.Reach{Loopback: n.settings.LoopbackOnly(), Networks: n.settings.AllowPeerNetworks},
-		AllowPlain: n.settings.AllowPlainHTTP,
+		AllowPlain: n.settings.AllowPlainHTTP, Timeout: n.options.PeerTimeout,
 	})
 	n.directory = &delivery.Directory{
 		Client: n.client, Clock: n.options.Clock, Self: n.self(),

@@ -28,6 +28,10 @@ type Options struct {
 	Owner       string // the owner's name; "Ada" where ""
 	Clock       node.Clock
 	Executors   []actions.Executor
+	// Still and PeerTimeout are the node's (app.Options). What a node that is still
+	// has to do in the background it does in Step.
+	Still       bool
+	PeerTimeout time.Duration
 	// New leaves the set-up to the test; it begins at SetUpLink.
 	New bool
 	// Settings are further settings by their names in the environment.
@@ -48,8 +52,9 @@ type Node struct {
 	// SetUpLink is what a node without an owner has printed, "" where it has one.
 	SetUpLink string
 
-	stop context.CancelFunc
-	done chan error
+	running *app.Node
+	stop    context.CancelFunc
+	done    chan error
 }
 
 // Start makes and starts a node. It stops with the test.
@@ -98,6 +103,7 @@ func (n *Node) load() config.Config {
 func (n *Node) appOptions() app.Options {
 	return app.Options{
 		Clock: n.options.Clock, Executors: n.options.Executors, Version: "test", Poll: 20 * time.Millisecond,
+		Still: n.options.Still, PeerTimeout: n.options.PeerTimeout,
 		Log: slog.New(slog.NewTextHandler(testLog{n.tb}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 }
@@ -113,7 +119,7 @@ func (n *Node) serve() {
 		stop()
 		n.tb.Fatalf("start a node: %v", err)
 	}
-	n.stop, n.done = stop, make(chan error, 1)
+	n.running, n.stop, n.done = running, stop, make(chan error, 1)
 	ready := make(chan socket.Info, 1)
 	go func() { n.done <- running.Serve(ctx, func(info socket.Info) { ready <- info }) }()
 	select {
@@ -152,6 +158,28 @@ func (n *Node) Restart() {
 	n.tb.Helper()
 	n.Stop()
 	n.serve()
+}
+
+// Step does what is due in the background of a node that is still, until nothing is.
+func (n *Node) Step() {
+	n.tb.Helper()
+	for more, count := true, 0; more && count < 10_000; count++ {
+		var err error
+		if more, err = n.running.Step(n.tb.Context()); err != nil {
+			n.tb.Fatalf("background work: %v", err)
+		}
+	}
+}
+
+// NextDelivery is when the node has something to send; known is false where
+// nothing waits.
+func (n *Node) NextDelivery() (at time.Time, known bool) {
+	n.tb.Helper()
+	at, known, err := n.running.NextDelivery(n.tb.Context())
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	return at, known
 }
 
 // DataDir is the node's data folder.
