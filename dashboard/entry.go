@@ -177,9 +177,11 @@ func (v *visit) signOut() error {
 	return v.left()
 }
 
-// left takes the cookie away of a session that has ended.
+// left takes the cookie away of a session that has ended, and what the browser has
+// kept of its pages.
 func (v *visit) left() error {
 	v.c.Append(fiber.HeaderSetCookie, v.site().NoCookie().String())
+	v.c.Set("Clear-Site-Data", `"cache", "storage"`)
 	return v.goTo("/login")
 }
 

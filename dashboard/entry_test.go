@@ -71,7 +71,7 @@ func TestSetUpByPassword(t *testing.T) {
 	}
 }
 
-var codePattern = regexp.MustCompile(`\b[0-9a-z]{4}(?:-[0-9a-z]{4}){3}\b`)
+var codePattern = regexp.MustCompile(`\b[0-9a-z]{4}(?:-[0-9a-z]{4}){6}\b`)
 
 // Whoever leaves before the first way in goes on with the next link.
 func TestSetUpGoesOn(t *testing.T) {
@@ -202,7 +202,10 @@ func TestConfirm(t *testing.T) {
 		t.Errorf("the owner is at %s", page.URL)
 	}
 	other := n.SignIn()
-	page.Submit("Set the password", url.Values{"password": {"another " + nodetest.Password}, "again": {"another " + nodetest.Password}}).
+	another := "another " + nodetest.Password
+	page = page.Submit("Set the password", url.Values{"current": {"wrong " + nodetest.Password}, "password": {another}, "again": {another}}).
+		Want(http.StatusUnauthorized).Says("The password is wrong")
+	page.Submit("Set the password", url.Values{"current": {nodetest.Password}, "password": {another}, "again": {another}}).
 		Want(http.StatusOK).Says("The password is set")
 	other.Get("/").Says("Sign in")
 	v.Get("/settings/codes").Submit("Show me ten codes", nil).Want(http.StatusOK).Says("Your recovery codes")

@@ -17,7 +17,7 @@ import (
 
 // csp lets a page load what this node serves, and nothing else; nobody frames it.
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"form-action 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'"
 
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", csp)
@@ -83,7 +83,10 @@ func (d *Dashboard) failed(c *fiber.Ctx, err error) error {
 	}
 	id := d.IDs.New()
 	shown := problem.Of(err, id)
-	if shown.Code == node.Internal {
+	switch shown.Code {
+	case node.PolicyDenied: // nobody's rules: another site's form, or a page's that is old
+		d.Log.Info("form refused", "route", c.Route().Path, "requestId", id, "from", c.IP(), "site", c.Get("Sec-Fetch-Site"))
+	case node.Internal:
 		d.Log.Error("a page failed", "route", c.Route().Path, "requestId", id, "error", err)
 	}
 	c.Status(problem.Status(shown.Code))

@@ -228,7 +228,7 @@ func (d *door) safe(what string, answer *http.Response) {
 		}
 	}
 	policy := h.Get("Content-Security-Policy")
-	for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+	for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "object-src 'none'", "form-action 'self'"} {
 		if !strings.Contains(policy, part) {
 			d.t.Errorf("%s: the policy lacks %s", what, part)
 		}
@@ -242,6 +242,9 @@ func (d *door) safe(what string, answer *http.Response) {
 	for _, c := range answer.Cookies() {
 		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" {
 			d.t.Errorf("%s: a cookie is not kept to this site: %s", what, c)
+		}
+		if c.MaxAge < 0 && h.Get("Clear-Site-Data") != `"cache", "storage"` {
+			d.t.Errorf("%s: signing out leaves in the browser what it has kept: %q", what, h.Get("Clear-Site-Data"))
 		}
 	}
 	if h.Get("Access-Control-Allow-Origin") != "" || h.Get("Server") != "" {

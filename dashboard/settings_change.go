@@ -90,8 +90,16 @@ func (v *visit) passwordPage() error {
 
 func (v *visit) passwordForm(refused string) (templ.Component, error) {
 	frame, err := v.formFrame("Password")
+	if err != nil {
+		return nil, err
+	}
 	frame.Problem = refused
-	return view.ChangePassword(view.FormPage{Frame: frame}), err
+	p := view.FormPage{Frame: frame}
+	err = v.read(func(tx node.Tx) (err error) {
+		p.Current, err = v.d.Entry.NeedsCurrentPassword(tx, owner.Session{ID: v.visitor.SessionID})
+		return err
+	})
+	return view.ChangePassword(p), err
 }
 
 func (v *visit) passwordSet() error {

@@ -140,7 +140,15 @@ func (v *visit) setPassword() error {
 	if password != v.field("again") {
 		return node.Errorf(node.BadRequest, "The two passwords are not the same. Type both again.")
 	}
-	return v.d.Entry.SetPassword(v.ctx(), owner.Session{ID: v.visitor.SessionID}, password)
+	var s owner.Session
+	err := v.read(func(tx node.Tx) (err error) {
+		s, err = v.session(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.d.Entry.SetPassword(v.ctx(), s, v.field("current"), password)
 }
 
 func (v *visit) setUpCodes() error {

@@ -65,6 +65,7 @@ func TestSettingsPages(t *testing.T) {
 	golden(t, "settings-passkey", view.AddPasskey(view.AddPasskeyPage{Frame: f, Passkey: `{"publicKey":{"challenge":"AAAA"}}`, Name: "This device"}))
 	golden(t, "settings-passkey-remove", view.RemovePasskey(view.FormPage{Frame: f, Passkey: key}))
 	golden(t, "settings-password", view.ChangePassword(view.FormPage{Frame: f}))
+	golden(t, "settings-password-current", view.ChangePassword(view.FormPage{Frame: f, Current: true}))
 	golden(t, "settings-codes", view.MakeCodes(view.FormPage{Frame: f, Left: 9}))
-	golden(t, "settings-codes-made", view.Codes(view.SetUpPage{Codes: []string{"0123-4567-89ab-cdef"}, Settings: true}))
+	golden(t, "settings-codes-made", view.Codes(view.SetUpPage{Codes: []string{"0123-4567-89ab-cdef-ghjk-mnpq-rst0"}, Settings: true}))
 }

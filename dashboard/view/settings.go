@@ -64,5 +64,6 @@ type FormPage struct {
 	Frame Frame
 	// Passkey is the one to remove.
 	Passkey PasskeyRow
-	Left    int // recovery codes that would end
+	Left    int  // recovery codes that would end
+	Current bool // the password that is replaced is asked for
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // AccessStore keeps what lets the owner into the dashboard. Secrets come to it as
-// SHA-256, hex: each has at least 80 random bits, so that nobody finds one by
+// SHA-256, hex: each has at least 128 random bits, so that nobody finds one by
 // trying, and a slow hash would only slow the node.
 type AccessStore interface {
 	// InsertSession stores a session by the hash of its cookie's value.

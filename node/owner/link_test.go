@@ -108,8 +108,8 @@ func TestSetUp(t *testing.T) {
 		_, _, err = w.access.BeginSetUp(w.Context(), someone, other, "Eve")
 		w.want(err, node.Unauthorized) // that link is over by now
 
-		w.want(w.access.SetPassword(w.Context(), s, "short"), node.BadRequest)
-		w.want(w.access.SetPassword(w.Context(), s, password), "")
+		w.want(w.access.SetPassword(w.Context(), s, "", "short"), node.BadRequest)
+		w.want(w.access.SetPassword(w.Context(), s, "", password), "")
 		w.want(w.owner.CheckPassword(w.Context(), node.Actor{Kind: node.ActorOwner}, password), "")
 		w.in(func(tx node.Tx) error { // and the session is fresh again
 			codes, err := w.access.MakeRecoveryCodes(tx, s)
@@ -149,7 +149,7 @@ func TestSetUpGoesOn(t *testing.T) {
 			}
 			return err
 		})
-		w.want(w.access.SetPassword(w.Context(), s, password), "")
+		w.want(w.access.SetPassword(w.Context(), s, "", password), "")
 		if w.open(lost) || !w.open(cookie) {
 			t.Error("the lost session is open, or the new one is not")
 		}

@@ -267,7 +267,7 @@ func TestSetUpWithPasskey(t *testing.T) {
 		second := newPhone(w.T)
 		w.add(second, w.home, fresh)
 		w.in(func(tx node.Tx) error { return w.access.RemovePasskey(tx, fresh, passkey.ID) })
-		w.want(w.access.SetPassword(w.Context(), fresh, password), "")
+		w.want(w.access.SetPassword(w.Context(), fresh, "", password), "")
 		w.in(func(tx node.Tx) error {
 			all, err := w.access.Passkeys(tx)
 			if len(all) != 1 {

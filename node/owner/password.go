@@ -56,14 +56,20 @@ func (p Password) stored() string {
 }
 
 // NewPassword checks and hashes a password: at least MinPasswordChars characters
-// and at most MaxPasswordBytes bytes. It takes some 50 ms and belongs outside of
+// and at most MaxPasswordBytes bytes, of any kind, and none that is tried first. It takes some 50 ms and belongs outside of
 // transactions. Code: bad_request for the field "password".
 func NewPassword(text string) (Password, error) {
 	if utf8.RuneCountInString(text) < MinPasswordChars || len(text) > MaxPasswordBytes {
-		problem := fmt.Sprintf("must have %d characters or more and %d bytes at most", MinPasswordChars, MaxPasswordBytes)
-		return Password{}, node.BadFields(node.Field{Field: "password", Problem: problem})
+		return Password{}, badPassword(fmt.Sprintf("must have %d characters or more and %d bytes at most", MinPasswordChars, MaxPasswordBytes))
+	}
+	if problem := guessable(text); problem != "" {
+		return Password{}, badPassword(problem)
 	}
 	return hashed(text, currentCost), nil
+}
+
+func badPassword(problem string) error {
+	return node.BadFields(node.Field{Field: "password", Problem: problem})
 }
 
 func hashed(text string, c cost) Password {
@@ -78,9 +84,12 @@ var one sync.Mutex
 func stretch(text string, salt []byte, c cost) []byte {
 	one.Lock()
 	defer one.Unlock()
-	// Keyboards differ in how they write é; NFC makes them one.
-	return argon2.IDKey([]byte(norm.NFC.String(text)), salt, c.passes, c.memory, c.threads, hashSize)
+	return argon2.IDKey([]byte(composed(text)), salt, c.passes, c.memory, c.threads, hashSize)
 }
+
+// composed is a password as it is compared: keyboards differ in how they write é,
+// and NFC makes them one. Nothing else of it is changed.
+func composed(text string) string { return norm.NFC.String(text) }
 
 // matches compares in constant time.
 func (p Password) matches(text string) (bool, error) {

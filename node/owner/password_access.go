@@ -48,25 +48,51 @@ func (a *Access) confirm(tx node.Tx, s Session, how How) error {
 	})
 }
 
+// NeedsCurrentPassword says whether a session sets a new password only with the
+// old one. Who came in by a passkey or a recovery code may have forgotten it.
+func (a *Access) NeedsCurrentPassword(tx node.Tx, s Session) (bool, error) {
+	s, err := a.Still(tx, s)
+	if err != nil || s.How == HowPasskey || s.How == HowRecovery {
+		return false, err
+	}
+	return a.owner.HasPassword(tx)
+}
+
 // SetPassword sets or replaces the password and ends the other sessions, which
-// somebody else may have opened with the old one. Codes: bad_request for the
-// field "password"; unauthorized without a fresh session.
-func (a *Access) SetPassword(ctx context.Context, s Session, text string) error {
+// somebody else may have opened with the old one. current is looked at where
+// NeedsCurrentPassword says so. Codes: bad_request for the field "password";
+// unauthorized without a fresh session; those of CheckPassword.
+func (a *Access) SetPassword(ctx context.Context, s Session, current, text string) error {
 	password, err := NewPassword(text)
 	if err != nil {
 		return err
 	}
-	return a.db.InTx(ctx, func(tx node.Tx) error {
-		s, first, err := a.mayChangeWays(tx, s)
-		if err != nil {
-			return err
-		}
-		if err := a.owner.SetPassword(tx, s.Actor(), password); err != nil {
-			return err
-		}
-		if _, err := a.EndOtherSessions(tx, s.Actor(), s.ID); err != nil {
-			return err
-		}
-		return a.firstWayIn(tx, s, first, HowPassword)
+	needs := false
+	err = a.db.View(ctx, func(tx node.Tx) (err error) {
+		needs, err = a.NeedsCurrentPassword(tx, s)
+		return err
 	})
+	switch {
+	case err != nil:
+		return err
+	case needs:
+		return a.owner.checkPassword(ctx, s.Actor(), again(s, HowPassword, "passwords"), current, func(tx node.Tx, _ Owner) error {
+			return a.replacePassword(tx, s, password)
+		})
+	}
+	return a.db.InTx(ctx, func(tx node.Tx) error { return a.replacePassword(tx, s, password) })
+}
+
+func (a *Access) replacePassword(tx node.Tx, s Session, password Password) error {
+	s, first, err := a.mayChangeWays(tx, s)
+	if err != nil {
+		return err
+	}
+	if err := a.owner.SetPassword(tx, s.Actor(), password); err != nil {
+		return err
+	}
+	if _, err := a.EndOtherSessions(tx, s.Actor(), s.ID); err != nil {
+		return err
+	}
+	return a.firstWayIn(tx, s, first, HowPassword)
 }

@@ -11,12 +11,12 @@ import (
 	"agentlink/node/audit"
 )
 
-// A recovery code has 80 random bits: too many to try, whoever has the hashes, so
+// A recovery code has 136 random bits: too many to try, whoever has the hashes, so
 // that they need no slow hash. They are written in Crockford's base 32, which
 // has no letter that looks like a digit.
 const (
 	RecoveryCodeCount = 10
-	recoveryBytes     = 10
+	recoveryBytes     = 17 // 28 characters
 	recoveryGroup     = 4
 )
 

@@ -216,7 +216,7 @@ func TestFresh(t *testing.T) {
 		}
 		w.clock.Advance(owner.FreshTime)
 		w.want(w.access.ConfirmByPassword(w.Context(), s, "wrong "+password), node.Unauthorized)
-		w.want(w.access.SetPassword(w.Context(), s, "another password"), node.Unauthorized)
+		w.want(w.access.SetPassword(w.Context(), s, password, "another password"), node.Unauthorized)
 		w.want(w.access.ConfirmByPassword(w.Context(), s, password), "")
 		again, err := w.access.Visit(w.Context(), cookie)
 		w.want(err, "")

@@ -83,7 +83,7 @@ func TestRecoveryCodes(t *testing.T) {
 			codes, err = w.access.MakeRecoveryCodes(tx, s)
 			return err
 		})
-		form := regexp.MustCompile(`^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){3}$`)
+		form := regexp.MustCompile(`^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){6}$`)
 		for _, code := range codes {
 			if !form.MatchString(code) {
 				t.Errorf("a code is %q", code)
@@ -137,7 +137,8 @@ func TestSetPassword(t *testing.T) {
 	eachSetUp(t, func(w world) {
 		other, _ := w.signIn()
 		cookie, s := w.signIn()
-		w.want(w.access.SetPassword(w.Context(), s, "another "+password), "")
+		w.want(w.access.SetPassword(w.Context(), s, "wrong "+password, "another "+password), node.Unauthorized)
+		w.want(w.access.SetPassword(w.Context(), s, password, "another "+password), "")
 		if w.open(other) || !w.open(cookie) {
 			t.Error("the other session is open, or this one is not")
 		}
