@@ -232,7 +232,7 @@ func Authorize(p AuthorizePage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</fieldset><p class=\"small muted\">It can do all that this agent can, by the same rules: what has to wait for you still waits, and it can approve nothing. You can disconnect it on the agent’s page at any time. Without use it ends after 60 days.</p><button class=\"btn primary\">Approve</button></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</fieldset><p class=\"small muted\">It can do all that this agent can, by the same rules: what has to wait for you still waits, and it can approve nothing. You can disconnect it on the agent’s page at any time. Without use it ends after 60 days, and after a year in any case.</p><button class=\"btn primary\">Approve</button></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

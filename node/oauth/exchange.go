@@ -60,8 +60,8 @@ func (e *exchange) Create(_ context.Context, info oauth2.TokenInfo) error {
 		return err
 	}
 	for _, s := range []Secret{
-		{Hash: hashOf(info.GetAccess()), Kind: KindAccess, ExpiresAt: now.Add(AccessTime)},
-		{Hash: hashOf(info.GetRefresh()), Kind: KindRefresh, ExpiresAt: now.Add(RefreshTime)},
+		{Hash: hashOf(info.GetAccess()), Kind: KindAccess, ExpiresAt: e.within(now.Add(AccessTime))},
+		{Hash: hashOf(info.GetRefresh()), Kind: KindRefresh, ExpiresAt: e.within(now.Add(RefreshTime))},
 	} {
 		s.AuthorizationID, s.CreatedAt = info.GetUserID(), now
 		if err := e.Store.InsertSecret(e.tx, s); err != nil {
@@ -71,10 +71,18 @@ func (e *exchange) Create(_ context.Context, info oauth2.TokenInfo) error {
 	return nil
 }
 
+// within bounds a time by the end of the authorization.
+func (e *exchange) within(at time.Time) time.Time {
+	if end := e.authorization.CreatedAt.Add(AuthorizationTime); at.After(end) {
+		return end
+	}
+	return at
+}
+
 // used notes that the authorization is in use, and forgets what is over for long.
 func (e *exchange) used(now time.Time) error {
 	id := e.authorization.ID
-	alive, err := e.Store.UseAuthorization(e.tx, id, now, now.Add(RefreshTime))
+	alive, err := e.Store.UseAuthorization(e.tx, id, now, e.within(now.Add(RefreshTime)))
 	if err != nil {
 		return err
 	}

@@ -169,6 +169,30 @@ func TestRefreshIsBound(t *testing.T) {
 	})
 }
 
+// TestAuthorizationEnds: a year after the owner's approval nothing opens any more,
+// however often the client has come.
+func TestAuthorizationEnds(t *testing.T) {
+	each(t, func(w world) {
+		c, tokens := w.connect()
+		const step = oauth.RefreshTime - time.Hour
+		left := oauth.AuthorizationTime
+		for ; left > step; left -= step {
+			w.clock.Advance(step)
+			tokens = w.gets(refresh(c, tokens.RefreshToken))
+		}
+		w.clock.Advance(left - time.Minute)
+		tokens = w.gets(refresh(c, tokens.RefreshToken))
+		if _, ok := w.opens(tokens.AccessToken); !ok {
+			t.Error("it ends early")
+		}
+		w.clock.Advance(time.Minute)
+		if _, ok := w.opens(tokens.AccessToken); ok {
+			t.Error("an access token outlives the authorization")
+		}
+		w.refused("a year later", refresh(c, tokens.RefreshToken), "invalid_grant")
+	})
+}
+
 // TestAccess: an access token opens for its time, while its agent is enabled and
 // its client approved; nothing else opens.
 func TestAccess(t *testing.T) {

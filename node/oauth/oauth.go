@@ -24,6 +24,8 @@ const (
 	CodeTime    = time.Minute
 	AccessTime  = 15 * time.Minute
 	RefreshTime = 60 * 24 * time.Hour // from its last use
+	// AuthorizationTime is when the owner is asked again, however often a client comes.
+	AuthorizationTime = 365 * 24 * time.Hour
 	// unapprovedTime is how long a client is kept that the owner has never approved.
 	unapprovedTime = 24 * time.Hour
 	// keepSpent is how long what is over is remembered, to tell its second use.
