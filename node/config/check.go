@@ -18,7 +18,7 @@ const maxSocketPath = 103
 // set. It looks at the files that are named and changes nothing.
 func (c Config) Check() error {
 	for _, check := range []func(Config) error{
-		Config.checkTLS, Config.checkListeners, Config.checkPublicURL, Config.checkDataDir, Config.checkMasterKey,
+		Config.checkTLS, Config.checkListeners, Config.checkPublicURL, Config.checkDatabase, Config.checkDataDir, Config.checkMasterKey,
 	} {
 		if err := check(c); err != nil {
 			return err
@@ -69,6 +69,16 @@ func (c Config) checkPublicURL() error {
 		return refuse("%s is http: set it to https, or %s=true where something else encrypts", PublicURLName, AllowPlainHTTPName)
 	}
 	return nil
+}
+
+// checkDatabase keeps rows off the network in clear, and away from whoever
+// answers in the server's place: PostgreSQL's own default falls back to no TLS.
+func (c Config) checkDatabase() error {
+	if c.AllowPlainHTTP || !c.Database.exposed() {
+		return nil
+	}
+	return refuse("%s names a server on another machine: add sslmode=verify-full to it (and sslrootcert=FILE for an authority of your own), or set %s=true where something else encrypts",
+		DatabaseURLName, AllowPlainHTTPName)
 }
 
 // checkDataDir accepts a folder that is not there yet.

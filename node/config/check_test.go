@@ -71,6 +71,10 @@ func TestCheckTakes(t *testing.T) {
 		"LAN address with TLS":     {ListenName: "192.168.1.7:7410", TLSCertName: cert, TLSKeyName: key},
 		"free ports":               {ListenName: "localhost:0", PublicListenName: "localhost:0"},
 		"private folder":           {DataDirName: folder(t, 0o700)},
+		"database here":            {DatabaseURLName: "postgres://ada@[::1]:5432/link"},
+		"database by its socket":   {DatabaseURLName: "postgres://ada@/link?host=/run/postgresql"},
+		"database with TLS":        {DatabaseURLName: "postgres://ada@db.example:5432/link?sslmode=verify-full"},
+		"database behind a tunnel": {DatabaseURLName: "postgres://ada@db:5432/link?sslmode=disable", AllowPlainHTTPName: "true"},
 		"private key":              {MasterKeyFileName: file(t, "x", 0o400), MasterPassphraseFileName: file(t, "x", 0o600)},
 	} {
 		if err := mustLoad(t, settings).Check(); err != nil {
@@ -107,6 +111,9 @@ func TestCheckRefuses(t *testing.T) {
 		"http for the world":       {map[string]string{PublicURLName: "http://node.example.org"}, []string{PublicURLName, AllowPlainHTTPName}},
 		"dashboard in clear":       {map[string]string{DashboardURLName: "http://192.168.1.7:7410"}, []string{DashboardURLName, AllowPlainHTTPName}},
 		"http on a LAN":            {map[string]string{PublicURLName: "http://192.168.1.7:7410"}, []string{PublicURLName}},
+		"database in clear":        {map[string]string{DatabaseURLName: "postgres://ada:hunter2@db.example/link"}, []string{DatabaseURLName, AllowPlainHTTPName, "verify-full"}},
+		"database of anybody":      {map[string]string{DatabaseURLName: "postgres://ada@db.example/link?sslmode=require"}, []string{DatabaseURLName}},
+		"database that falls back": {map[string]string{DatabaseURLName: "postgres://ada@localhost/link?host=db.example&sslmode=prefer"}, []string{DatabaseURLName}},
 		"folder that others read":  {map[string]string{DataDirName: folder(t, 0o755)}, []string{DataDirName, "chmod 700"}},
 		"folder of a group":        {map[string]string{DataDirName: folder(t, 0o750)}, []string{DataDirName}},
 		"folder that others enter": {map[string]string{DataDirName: folder(t, 0o711)}, []string{DataDirName}},

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"log/slog"
 	"net/url"
 	"strings"
+
+	"agentlink/node"
 )
 
 // DatabaseURL is where the database is: "sqlite:PATH" or "postgres://…". It may
@@ -43,6 +46,19 @@ func (d DatabaseURL) Postgres() bool {
 func (d DatabaseURL) Path() (path string, isFile bool) {
 	path, isFile = strings.CutPrefix(string(d), "sqlite:")
 	return path, isFile && path != ":memory:"
+}
+
+// exposed says whether rows go to another machine without TLS that names the
+// server.
+func (d DatabaseURL) exposed() bool {
+	parsed, err := url.Parse(string(d))
+	if err != nil || !d.Postgres() {
+		return false
+	}
+	options := parsed.Query()
+	host := cmp.Or(options.Get("host"), parsed.Hostname())
+	here := host == "" || strings.HasPrefix(host, "/") || node.IsLoopback(bracketed(host))
+	return !here && options.Get("sslmode") != "verify-full"
 }
 
 func (d DatabaseURL) valid() bool {
