@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
+	"agentlink/node"
 	"agentlink/node/api"
 	"agentlink/node/api/peer"
 	"agentlink/node/api/rest"
@@ -23,13 +26,13 @@ type served struct {
 // servers makes the servers of a node. requests is the context of all requests:
 // when it ends, those that wait do.
 func (n *Node) servers(requests context.Context) ([]served, error) {
-	private := api.NewServer(n.privateSide())
+	private := api.NewServer(api.Headers(n.overTLS, n.privateSide()))
 	all := []served{
 		{"private", private, n.listeners.private},
 		{"owner", n.socket.HTTP(), n.listeners.owner},
 	}
 	if n.listeners.public != nil {
-		public := &http.Server{Handler: n.inbox.Handler()}
+		public := &http.Server{Handler: api.Headers(n.overTLS, n.inbox.Handler())}
 		peer.Harden(public)
 		all = append(all, served{"public", public, n.listeners.public})
 	}
@@ -78,4 +81,14 @@ func (n *Node) certificate() (*tls.Config, error) {
 		return nil, err
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: files.get}, nil
+}
+
+// overTLS says whether a host is one of this node's that is reached by https.
+// This machine itself is none: a browser keeps to https for all ports of a host.
+func (n *Node) overTLS(host string) bool {
+	if node.IsLoopback(host) {
+		return false
+	}
+	origin := "https://" + strings.TrimSuffix(strings.ToLower(host), ":443")
+	return origin == n.settings.URL() || slices.Contains(n.settings.DashboardOrigins(), origin)
 }
