@@ -29,13 +29,17 @@ type Door struct {
 }
 
 // Fail answers an error. The causes of internal errors, and of a store that
-// does not answer, go to the log and nowhere else.
+// does not answer, go to the log and nowhere else; so does who was refused, but for
+// conflicts, which honest agents have every day.
 func (d *Door) Fail(call Call, err error) Answer {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = &node.Error{Code: node.Unavailable, Message: "The node did not get to it in time; nothing was done.", Err: err}
 	}
 	code := node.CodeOf(err)
-	if status := problem.Status(code); status >= 500 {
+	switch status := problem.Status(code); {
+	case status < 500 && code != node.Conflict:
+		d.Log.Info("request refused", "request", call.RequestID, "route", call.Route, "from", call.Remote, "code", string(code))
+	case status >= 500:
 		d.Log.Error("request failed", "request", call.RequestID, "route", call.Route, "code", string(code), "cause", err.Error())
 	}
 	answer := Answer{Status: problem.Status(code), Body: problem.Of(err, call.RequestID).JSON(), Header: map[string]string{}}

@@ -144,9 +144,10 @@ var errBearer = fmt.Errorf("%w: ask for another one", auth.ErrInvalidToken)
 // verify finds the agent that a bearer acts as. What the agent may still do is
 // read again by each operation. Wrong ones are not counted: a secret of 256 bits
 // is not guessed, and behind a proxy all clients come from one address.
-func (d *door) verify(ctx context.Context, bearer string, _ *http.Request) (*auth.TokenInfo, error) {
+func (d *door) verify(ctx context.Context, bearer string, r *http.Request) (*auth.TokenInfo, error) {
 	claims, err := d.claims(ctx, bearer, d.API.Clock.Now())
 	if node.CodeOf(err) == node.Unauthorized && err != nil {
+		d.Log.Info("bearer not let in", "from", r.RemoteAddr)
 		return nil, errBearer
 	}
 	if err != nil {
@@ -156,14 +157,23 @@ func (d *door) verify(ctx context.Context, bearer string, _ *http.Request) (*aut
 	return &auth.TokenInfo{UserID: claims.Sub, Extra: map[string]any{claimsName: claims}}, nil
 }
 
+// claims are those of a bearer whose agent is active and has no newer key.
 func (d *door) claims(ctx context.Context, bearer string, now time.Time) (claims token.AccessClaims, err error) {
-	if !policy.IsKey(bearer) && !d.mine(bearer) {
-		return d.API.Tokens.Check(bearer, now)
+	issued := !policy.IsKey(bearer) && !d.mine(bearer)
+	if issued {
+		if claims, err = d.API.Tokens.Check(bearer, now); err != nil {
+			return token.AccessClaims{}, err
+		}
 	}
 	err = d.API.DB.View(ctx, func(tx node.Tx) error {
-		found, expires, err := d.bearer(tx, bearer)
-		claims = token.AccessClaims{Sub: found.ID, Gen: found.KeyGeneration, Exp: expires.Unix()}
-		return err
+		if !issued {
+			found, expires, err := d.bearer(tx, bearer)
+			if err != nil {
+				return err
+			}
+			claims = token.AccessClaims{Sub: found.ID, Gen: found.KeyGeneration, Exp: expires.Unix()}
+		}
+		return d.API.Door.Admits(tx, claims)
 	})
 	return claims, err
 }

@@ -151,8 +151,10 @@ func (d *door) exchange(w http.ResponseWriter, r *http.Request, request oauth.To
 		d.fail(w, r, err, "invalid_request")
 	case refused != nil:
 		d.failures.Add(from, now)
+		d.Log.Info("program not let in", "from", address(r), "why", refused.Code)
 		d.refuse(w, *refused)
 	default:
+		d.Log.Info("program let in", "from", address(r), "grant", request.Grant)
 		w.Header().Set("Pragma", "no-cache")
 		d.send(w, http.StatusOK, tokens)
 	}

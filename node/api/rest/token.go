@@ -90,6 +90,7 @@ func (h *handlers) token(ctx context.Context, call api.Call) api.Answer {
 	})
 	if node.CodeOf(err) == node.Unauthorized && err != nil {
 		h.failures.Add(source, now)
+		h.API.Door.Log.Info("agent not let in", "request", call.RequestID, "from", call.Remote)
 		return invalidClient.answer()
 	}
 	if err != nil {
@@ -107,6 +108,7 @@ func (h *handlers) issue(call api.Call, agent policy.Agent, now time.Time) api.A
 	if err != nil {
 		return h.API.Door.Fail(call, err)
 	}
+	h.API.Door.Log.Info("agent let in", "request", call.RequestID, "from", call.Remote, "agent", agent.ID)
 	return api.Answer{Status: api.OK, Body: body, Header: map[string]string{"Pragma": "no-cache"}}
 }
 
