@@ -63,3 +63,10 @@ func (d *Door) caller(tx node.Tx, claims token.AccessClaims) (Caller, error) {
 	actor := node.Actor{Kind: node.ActorAgent, OwnerID: agent.OwnerID, AgentID: agent.ID}
 	return Caller{Agent: agent, Actor: actor}, nil
 }
+
+// Admits is nil where the agent of a token is active and has no newer key. Code:
+// unauthorized.
+func (d *Door) Admits(tx node.Tx, claims token.AccessClaims) error {
+	_, err := d.caller(tx, claims)
+	return err
+}
