@@ -18,6 +18,13 @@ func (s *Service) Acknowledged(tx node.Tx, agentID string, ack wire.Ack) (done b
 	if m.Direction != Out || m.Status != MsgQueued {
 		return true, nil
 	}
+	if done, err = s.applyAnswer(tx, m, ack); err != nil {
+		return false, err
+	}
+	return done, s.keepHead(tx, m, ack.Head)
+}
+
+func (s *Service) applyAnswer(tx node.Tx, m Message, ack wire.Ack) (done bool, err error) {
 	switch {
 	case ack.Code == wire.CodeUnavailable:
 		return false, nil

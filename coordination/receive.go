@@ -24,6 +24,8 @@ type Incoming struct {
 	// Forged: the signature is the peer's, and the body does not open or belongs to
 	// another envelope. Inner is empty; the message is rejected.
 	Forged bool
+	// Head: the sender wants to keep the head of our log.
+	Head bool
 }
 
 // receiving is an Incoming with what it concerns on our side.
@@ -105,6 +107,9 @@ func (s *Service) Receive(tx node.Tx, in Incoming, sign func(wire.Ack) ([]byte, 
 	}
 	ack.Iss, ack.Aud, ack.Ref, ack.SHA256 = in.Envelope.Aud, in.Envelope.Iss, in.Envelope.JTI, in.Sha256
 	ack.Seq, ack.Iat = in.Envelope.Seq, tx.Now().Unix()
+	if err := s.showHead(tx, &r, &ack); err != nil {
+		return nil, err
+	}
 	if signed, err = sign(ack); err != nil {
 		return nil, err
 	}

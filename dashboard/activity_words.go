@@ -53,6 +53,7 @@ var happenedWords = map[audit.Type]string{
 	audit.ConnectionRejected:     "A connection was rejected",
 	audit.ConnectionRevoked:      "A connection has ended",
 	audit.ConnectionKeyChanged:   "A contact’s node has another key",
+	audit.ConnectionLogDiffers:   "A contact’s log is not the one that it showed before",
 	audit.ConnectionSettings:     "The settings of a contact were changed",
 	audit.InvitationCreated:      "An invitation was made",
 	audit.InvitationUsed:         "An invitation was used",
@@ -86,6 +87,7 @@ var happenedWords = map[audit.Type]string{
 	audit.NodeBackedUp:           "You made a backup",
 	audit.NodeRestored:           "The node was restored from a backup",
 	audit.Exported:               "The log was exported",
+	audit.Compared:               "The log was compared with what contacts kept of it",
 }
 
 func typeWords(kind audit.Type) string {

@@ -111,7 +111,10 @@ type Ack struct {
 	Code   string `json:"code,omitempty"` // why it was rejected
 	// Ack is the highest number of the sender's that was processed in this task.
 	Ack int64 `json:"ack,omitempty"`
-	Iat int64 `json:"iat"`
+	// Head is where the log of who acknowledges ended, for the sender to keep. Only
+	// an active contact gets it, and only who asks with HeadHeader.
+	Head *Head `json:"head,omitempty"`
+	Iat  int64 `json:"iat"`
 }
 
 // The codes of a rejection. stale_version and the like are those of node.Reason.

@@ -65,7 +65,9 @@ func (v visitors) Open(ctx context.Context, cookie string) error {
 	return err
 }
 
-func forPeers(path string) bool { return path == wire.InboxPath || path == wire.CardPath }
+func forPeers(path string) bool {
+	return path == wire.InboxPath || path == wire.CardPath || path == wire.WitnessPath
+}
 
 // forAgents says whether a path belongs to the agents' API; the dashboard has
 // the others.

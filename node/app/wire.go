@@ -135,7 +135,7 @@ func (n *Node) wireSocket() {
 	n.socket = socket.New(socket.Config{
 		DB: n.store, IDs: n.options.IDs, Log: n.log, Owner: n.owner, Access: n.access, Policy: n.policy, Decider: n.engine, Decisions: n.engine,
 		Approvals: n.approvals, Coordination: n.coordination, Actions: n.actions, Clients: n.oauth, Directory: n.directory,
-		Audit: n.audit, Events: n.store, Info: n.Info, Backup: n.backup, Restored: socket.Restored{Epoch: n.restored.Epoch, At: n.restored.At, BackupFrom: n.restored.BackupFrom},
+		Audit: n.audit, Events: n.store, Witness: n.witness(), Info: n.Info, Backup: n.backup, Restored: socket.Restored{Epoch: n.restored.Epoch, At: n.restored.At, BackupFrom: n.restored.BackupFrom},
 		Changed: n.ownerActed.ring, UID: os.Getuid(),
 	})
 }

@@ -3,11 +3,13 @@
 //
 // Each row carries the hash of the one before it; the head is kept with a MAC
 // under a key derived from the master key. Who can write to the database but
-// does not hold that key cannot edit, drop, swap or cut rows unnoticed. What it
-// does not show is a whole log with its head put back to an earlier state.
+// does not hold that key cannot edit, drop, swap or cut rows unnoticed. A whole log
+// with its head put back to an earlier state, or written anew by who holds the
+// key, is found by comparing with what peers kept of the head: Show and Compare.
 package audit
 
 import (
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -95,10 +97,11 @@ type Filter struct {
 type Log struct {
 	store Store
 	key   []byte
+	shown cipher.AEAD // seals what peers keep of the head
 }
 
 // New makes a log. key is the subkey of the master key for the audit head.
-func New(store Store, key []byte) *Log { return &Log{store: store, key: key} }
+func New(store Store, key []byte) *Log { return &Log{store: store, key: key, shown: shownSeal(key)} }
 
 // Append adds one event to the log. It gets its place when everything else of
 // the transaction is done, so that the head, which all writers need, is the last

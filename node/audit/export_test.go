@@ -169,7 +169,7 @@ func TestTypesAreListed(t *testing.T) {
 		seen[string(kind)] = true
 	}
 	found := 0
-	for _, name := range []string{"type.go", "export.go", "backup.go"} {
+	for _, name := range []string{"type.go", "export.go", "backup.go", "compare.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)

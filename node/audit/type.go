@@ -49,6 +49,9 @@ const (
 	ConnectionRevoked    Type = "connection.revoked"
 	ConnectionKeyChanged Type = "connection.key_changed"
 	ConnectionSettings   Type = "connection.settings"
+	// ConnectionLogDiffers: the peer's log does not go on from the one whose head it
+	// handed us before.
+	ConnectionLogDiffers Type = "connection.log_differs"
 	InvitationCreated    Type = "invitation.created"
 	InvitationUsed       Type = "invitation.used"
 

@@ -10,7 +10,7 @@ var Types = []Type{
 	TaskStarted, TaskProposed, TaskResponded, TaskAgreed, TaskConfirmed, TaskCancelled, TaskExpired, TaskVoided, TaskMessageRejected,
 	TaskDisagreement, TaskOutOfStep, TaskConfirmFailed,
 	ConnectionRequested, ConnectionLookedUp, ConnectionReceived, ConnectionAccepted, ConnectionActive, ConnectionRejected, ConnectionRevoked,
-	ConnectionKeyChanged, ConnectionSettings,
+	ConnectionKeyChanged, ConnectionLogDiffers, ConnectionSettings,
 	InvitationCreated, InvitationUsed,
 	AgentCreated, AgentModeChanged, AgentStatusChanged, AgentToolsChanged, AgentKeyChanged,
 	GrantSet, GrantRemoved,
@@ -19,5 +19,5 @@ var Types = []Type{
 	OwnerCreated, OwnerPasswordSet, OwnerAuthFailed, OwnerSessionOpened, OwnerSessionEnded, OwnerConfirmed, OwnerPasskeyAdded,
 	OwnerPasskeyRemoved, OwnerRecoveryCodesMade, OwnerRecoveryCodeUsed, OwnerLinkMade, OwnerLinkUsed,
 	NodeStarted, NodeBackedUp, NodeRestored,
-	Exported,
+	Exported, Compared,
 }

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"agentlink/coordination/wire"
 	"agentlink/node"
 )
 
@@ -133,6 +134,7 @@ func (c *Client) do(ctx context.Context, method, target string, body []byte) (in
 	request.Header.Set("User-Agent", "agentlink")
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/jose")
+		request.Header.Set(wire.HeadHeader, wire.HeadWanted)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -96,6 +96,7 @@ type worldState struct {
 	received    []coordination.Incoming
 	keyChanged  []string
 	strangers   map[string]coordination.Stranger
+	kept        map[string][]wire.HeldHead // by connection
 }
 
 func newWorld(tb testing.TB) *world {
@@ -149,7 +150,7 @@ func (w *world) InTx(ctx context.Context, f func(node.Tx) error) error {
 	}
 	before := worldState{
 		connections: maps.Clone(w.state.connections), answers: maps.Clone(w.state.answers), applied: maps.Clone(w.state.applied),
-		received: w.state.received, keyChanged: w.state.keyChanged, strangers: maps.Clone(w.state.strangers),
+		kept: w.state.kept, received: w.state.received, keyChanged: w.state.keyChanged, strangers: maps.Clone(w.state.strangers),
 	}
 	err := f(worldTx{w.clock.Now()})
 	if err != nil {
@@ -202,6 +203,10 @@ func (w *world) Receive(tx node.Tx, in coordination.Incoming, sign func(wire.Ack
 func (w *world) MarkKeyChanged(_ node.Tx, c coordination.Connection) error {
 	w.state.keyChanged = append(w.state.keyChanged, c.ID)
 	return nil
+}
+
+func (w *world) Testimony(_ node.Tx, connectionID string) ([]wire.HeldHead, error) {
+	return w.state.kept[connectionID], nil
 }
 
 // The store of strangers.

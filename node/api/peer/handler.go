@@ -31,16 +31,24 @@ func Harden(server *http.Server) {
 	server.MaxHeaderBytes = 8 << 10
 }
 
-// Handler serves wire.InboxPath and wire.CardPath.
+// Handler serves wire.InboxPath, wire.WitnessPath and wire.CardPath.
 func (i *Inbox) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+wire.InboxPath, i.post)
+	mux.HandleFunc("POST "+wire.WitnessPath, i.postWitness)
 	mux.HandleFunc("GET "+wire.CardPath, i.serveCard)
 	return mux
 }
 
 func (i *Inbox) post(w http.ResponseWriter, r *http.Request) {
-	envelope, err := readBody(w, r)
+	i.take(w, r, wire.MaxEnvelope, func(envelope []byte, ip string) ([]byte, error) {
+		return i.receive(r.Context(), envelope, ip, r.Header.Get(wire.HeadHeader) == wire.HeadWanted)
+	})
+}
+
+// take reads what was posted and answers it, in one of the slots.
+func (i *Inbox) take(w http.ResponseWriter, r *http.Request, limit int64, answer func(body []byte, ip string) ([]byte, error)) {
+	body, err := readBody(w, r, limit)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -51,8 +59,8 @@ func (i *Inbox) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer i.slots.free(ip)
-	status, answer := i.Receive(r.Context(), envelope, ip)
-	write(w, status, answer)
+	status, text := answered(answer(body, ipKey(ip)))
+	write(w, status, text)
 }
 
 var (
@@ -64,15 +72,15 @@ var (
 
 // readBody takes an envelope's bytes. The socket's deadline is the machine's
 // time, whatever clock the node goes by.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.Header.Get("Content-Encoding") != "" {
 		return nil, errEncoded
 	}
-	if r.ContentLength > wire.MaxEnvelope {
+	if r.ContentLength > limit {
 		return nil, errTooLarge
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(node.SystemClock{}.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxEnvelope))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, errTooLarge
 	}

@@ -26,6 +26,7 @@ type Coordination interface {
 	Answered(tx node.Tx, envelope wire.Envelope) (ack []byte, ok bool, err error)
 	Receive(tx node.Tx, in coordination.Incoming, sign func(wire.Ack) ([]byte, error)) (signed []byte, err error)
 	MarkKeyChanged(tx node.Tx, connection coordination.Connection) error
+	Testimony(tx node.Tx, connectionID string) ([]wire.HeldHead, error)
 }
 
 // Config is what an inbox needs. All is required but Log and ClientIP.
@@ -59,6 +60,7 @@ type Inbox struct {
 	Config
 	noise    *budget.Budget // by IP
 	rejected *budget.Budget // by fingerprint
+	asked    *budget.Budget // by connection: questions for our testimony
 	slots    slots
 	card     card
 }
@@ -75,6 +77,7 @@ func New(config Config) *Inbox {
 		Config:   config,
 		noise:    budget.New(unknownPerMinute, time.Minute, maxCounted),
 		rejected: newRejected(),
+		asked:    budget.New(witnessPerMinute, time.Minute, maxCounted),
 		slots:    newSlots(),
 	}
 }
@@ -96,7 +99,10 @@ var (
 // a signed acknowledgement (200), nothing where a stranger has to ask again
 // (202), or a problem. remoteIP is "" for this node's own.
 func (i *Inbox) Receive(ctx context.Context, envelope []byte, remoteIP string) (status int, answer []byte) {
-	answer, err := i.receive(ctx, envelope, ipKey(remoteIP))
+	return answered(i.receive(ctx, envelope, ipKey(remoteIP), false))
+}
+
+func answered(answer []byte, err error) (status int, text []byte) {
 	switch {
 	case err != nil:
 		return problem.Status(node.CodeOf(err)), problem.Of(err, "").JSON()
@@ -115,13 +121,14 @@ type arrival struct {
 	connection coordination.Connection
 	connected  bool   // there is a connection between the two addresses, in any status
 	answer     []byte // stored when it came before
+	head       bool   // the sender wants to keep the head of our log
 }
 
-func (i *Inbox) receive(ctx context.Context, compact []byte, ip string) ([]byte, error) {
+func (i *Inbox) receive(ctx context.Context, compact []byte, ip string, head bool) ([]byte, error) {
 	if len(compact) > wire.MaxEnvelope {
 		return nil, errTooLarge
 	}
-	a := arrival{compact: compact, ip: ip}
+	a := arrival{compact: compact, ip: ip, head: head}
 	if token.Peek(token.Envelope, string(compact), &a.envelope) != nil || !a.envelope.Valid() {
 		return nil, i.noisy(a, errNotValid)
 	}
@@ -176,7 +183,7 @@ func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 	if a.envelope.Timeliness(i.Clock.Now()) != wire.Timely {
 		return nil, i.reject(peer, errNotValid)
 	}
-	in := coordination.Incoming{Envelope: a.envelope, ConnectionID: a.connection.ID, Sha256: a.sha256}
+	in := coordination.Incoming{Envelope: a.envelope, ConnectionID: a.connection.ID, Sha256: a.sha256, Head: a.head}
 	inner, err := i.open(a.envelope)
 	if in.Inner = inner; err != nil {
 		// Signed by the peer, so it gets a signed answer: its sender need not try again.

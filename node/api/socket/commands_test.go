@@ -22,7 +22,7 @@ var (
 		socket.TaskList, socket.TaskShow,
 	}
 	deciding = []string{
-		socket.AgentCreate, socket.AgentKey, socket.AgentMode, socket.AgentStatus, socket.AgentTools, socket.ApprovalDecide, socket.ClientRevoke, socket.ConnectionAccept,
+		socket.AgentCreate, socket.AgentKey, socket.AgentMode, socket.AgentStatus, socket.AgentTools, socket.ApprovalDecide, socket.AuditWitness, socket.ClientRevoke, socket.ConnectionAccept,
 		socket.ConnectionInvite, socket.ConnectionReject, socket.ConnectionRequest, socket.ConnectionRevoke, socket.ConnectionSettings,
 		socket.GrantRemove, socket.GrantSet, socket.MessageSend, socket.NodeBackedUp, socket.NodeBackup, socket.OverlayRemove, socket.OverlaySet,
 		socket.OwnerLink, socket.OwnerPassword,

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -28,6 +29,9 @@ type Event struct {
 const (
 	AuditTail   = "audit.tail"   // Tail → []Event
 	AuditVerify = "audit.verify" // VerifyLog → audit.Report
+	// AuditWitness compares the log with what contacts keep of it: nothing →
+	// audit.Witnessed. It asks other nodes and adds a row, hence the password.
+	AuditWitness = "audit.witness"
 )
 
 // Tail asks for rows of the log, in order: those after a position, or where
@@ -48,6 +52,17 @@ func (s *Server) logCommands() {
 	reads(s, AuditTail, s.tail)
 	reads(s, AuditVerify, func(tx node.Tx, r VerifyLog) (audit.Report, error) {
 		return s.Audit.Verify(tx, r.Deep)
+	})
+	acts(s, AuditWitness, func(ctx context.Context, _ none) (audit.Witnessed, error) {
+		var actor node.Actor
+		err := s.DB.View(ctx, func(tx node.Tx) (err error) {
+			actor, err = s.actor(ctx, tx)
+			return err
+		})
+		if err != nil {
+			return audit.Witnessed{}, err
+		}
+		return s.Witness.Compare(ctx, actor)
 	})
 }
 

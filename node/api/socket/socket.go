@@ -39,6 +39,11 @@ type Info struct {
 	DataDir     string    `json:"dataDir"`
 }
 
+// Comparer compares the log with what contacts keep of it.
+type Comparer interface {
+	Compare(ctx context.Context, owner node.Actor) (audit.Witnessed, error)
+}
+
 // Config is what the door needs.
 type Config struct {
 	DB           node.DB
@@ -56,6 +61,7 @@ type Config struct {
 	Directory    coordination.Directory
 	Audit        *audit.Log
 	Events       audit.Store
+	Witness      Comparer
 	Info         func() Info
 	// Backup writes the content of a backup.
 	Backup func(ctx context.Context, w io.Writer) (backup.Report, error)

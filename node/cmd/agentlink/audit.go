@@ -14,7 +14,7 @@ import (
 )
 
 func (c *cli) audit() *cobra.Command {
-	return parent("audit", "Read and verify the log of every decision and change", "", c.auditTail(), c.auditVerify(), c.auditVerifyExport())
+	return parent("audit", "Read and verify the log of every decision and change", "", c.auditTail(), c.auditVerify(), c.auditWitness(), c.auditVerifyExport())
 }
 
 func (c *cli) auditTail() *cobra.Command {
