@@ -90,7 +90,7 @@ func on(t *testing.T, s *store.Store, change ...func(*actions.Config)) *world {
 	w.config = actions.Config{
 		Store: s, DB: s, IDs: node.RandomIDs{}, Policy: w.rules, Approvals: w.approvals, Tasks: w.tasks, Audit: log,
 		Executors:   []actions.Executor{reservation.Executor{}, calendar.Executor{}},
-		Issuer:      signer.Fingerprint(),
+		Issuer:      signer.Fingerprint,
 		SignReceipt: func(claims any) (string, error) { return signer.Sign(token.Receipt, claims) },
 	}
 	for _, f := range change {

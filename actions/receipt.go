@@ -55,7 +55,7 @@ func (s *Service) receipt(tx node.Tx, run Run, position int64) (string, error) {
 		decision = DecisionAutomatic
 	}
 	return s.SignReceipt(Receipt{
-		Iss: s.Issuer, ApprovalID: run.ApprovalID, Action: run.Action, Decision: decision, Digest: digest,
+		Iss: s.Issuer(), ApprovalID: run.ApprovalID, Action: run.Action, Decision: decision, Digest: digest,
 		DecidedAt: approval.DecidedAt, ExecutedAt: run.ReservedAt, RunID: run.ID, Code: run.Code,
 		Simulated: run.Simulated, Position: position, Iat: tx.Now().Unix(),
 	})

@@ -1,31 +1,43 @@
 package actions
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 
 	"agentlink/coordination"
 	"agentlink/node"
+	"agentlink/node/token"
 )
 
-// FileOfRun is the receipt of one of this node's runs. publicKey is the node's,
-// as ReceiptFile has it. Code: conflict where the run has none.
-func FileOfRun(run Run, publicKey string) (ReceiptFile, error) {
+// KeyOf finds the key of a node with a fingerprint; that of today where it has, or
+// had, no such key.
+type KeyOf func(fingerprint string) ed25519.PublicKey
+
+// signerOf is the key that a receipt says to be signed with, as ReceiptFile has it.
+func (find KeyOf) signerOf(receipt string) string {
+	return base64.RawURLEncoding.EncodeToString(find(token.SignedWith(token.Receipt, receipt)))
+}
+
+// FileOfRun is the receipt of one of this node's runs. keys are the node's. Code:
+// conflict where the run has none.
+func FileOfRun(run Run, keys KeyOf) (ReceiptFile, error) {
 	if run.Receipt == "" {
 		return ReceiptFile{}, node.ConflictFor(node.ReasonBadState, "This run has no receipt: it did not succeed, or is not finished.")
 	}
-	return ReceiptFile{Receipt: run.Receipt, PublicKey: publicKey, Parameters: run.Parameters, Salt: run.Salt}, nil
+	return ReceiptFile{Receipt: run.Receipt, PublicKey: keys.signerOf(run.Receipt), Parameters: run.Parameters, Salt: run.Salt}, nil
 }
 
-// FileOfTask is the receipt that came with a task's confirmation. publicKey is
-// that of the side that confirmed. It has the parameters that the accepted
+// FileOfTask is the receipt that came with a task's confirmation. keys are those of
+// the side that confirmed. It has the parameters that the accepted
 // proposal asks for, where these are what ran; with what else it ran is known to
 // that side alone. Code: conflict where there is none.
-func FileOfTask(task coordination.Task, publicKey string) (ReceiptFile, error) {
+func FileOfTask(task coordination.Task, keys KeyOf) (ReceiptFile, error) {
 	confirmed := task.Copy.Confirmation
 	if confirmed == nil || confirmed.Receipt == "" {
 		return ReceiptFile{}, node.ConflictFor(node.ReasonBadState, "This task has no receipt: nothing ran for it, as far as this node knows.")
 	}
-	file := ReceiptFile{Receipt: confirmed.Receipt, PublicKey: publicKey}
+	file := ReceiptFile{Receipt: confirmed.Receipt, PublicKey: keys.signerOf(confirmed.Receipt)}
 	full := file
 	full.Parameters, full.Salt = agreedParameters(task), confirmed.Salt
 	if content, err := json.Marshal(full); err == nil {

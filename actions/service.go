@@ -40,9 +40,9 @@ type Config struct {
 	Tasks     Tasks
 	Audit     *audit.Log
 	Executors []Executor
-	// Issuer is the node's fingerprint; SignReceipt signs the claims of a receipt
-	// with the node's key.
-	Issuer      string
+	// Issuer gives the fingerprint of the node's key; SignReceipt signs the claims of a
+	// receipt with the key that is their issuer.
+	Issuer      func() string
 	SignReceipt func(claims any) (string, error)
 	// Timeout bounds an executor; 0 means DefaultTimeout.
 	Timeout time.Duration

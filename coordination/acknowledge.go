@@ -11,6 +11,9 @@ import (
 // false when the message has to be sent again: its number leaves a gap there, or
 // the peer was not able to look at it.
 func (s *Service) Acknowledged(tx node.Tx, agentID string, ack wire.Ack) (done bool, err error) {
+	if err := s.lockFor(tx, agentID, ack); err != nil {
+		return false, err
+	}
 	m, err := s.lockedMessage(tx, agentID, ack.Ref)
 	if err != nil {
 		return false, err
@@ -28,6 +31,8 @@ func (s *Service) applyAnswer(tx node.Tx, m Message, ack wire.Ack) (done bool, e
 	switch {
 	case ack.Code == wire.CodeUnavailable:
 		return false, nil
+	case ack.Code == wire.CodeKeyRetired:
+		return s.keyRetired(tx, m, ack)
 	case ack.Code == wire.CodeGap:
 		return s.fillGap(tx, m, ack)
 	case m.Type == wire.TaskVoid:
@@ -87,6 +92,8 @@ func (s *Service) rejectedByPeer(tx node.Tx, m Message, ack wire.Ack) error {
 	switch {
 	case m.Type == wire.ConnectionRequest:
 		return s.requestRejected(tx, m)
+	case m.Type == wire.KeyRotate && m.Code == wire.CodeKeyRefused:
+		return s.keyRefused(tx, m)
 	case m.TaskUID == "":
 		return nil
 	}

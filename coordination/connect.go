@@ -162,6 +162,9 @@ func (s *Service) Connect(tx node.Tx, actor node.Actor, prepared Prepared) (Resu
 }
 
 func (s *Service) connect(tx node.Tx, actor node.Actor, c Connection) (Result, error) {
+	if err := s.introduce(tx, &c); err != nil {
+		return Result{}, err
+	}
 	if err := s.Store.InsertConnection(tx, c); err != nil {
 		return Result{}, err
 	}
@@ -184,8 +187,12 @@ func (s *Service) request(tx node.Tx, actor node.Actor, c Connection) error {
 			return s.accept(tx, actor, theirs)
 		}
 	}
+	_, recipient, err := s.today(tx)
+	if err != nil {
+		return err
+	}
 	m, err := s.notice(tx, c, wire.ConnectionRequest, wire.Request{
-		Note: c.Note, Secret: c.Secret, Recipient: s.Self.Recipient, Inbox: s.Self.Inbox,
+		Note: c.Note, Secret: c.Secret, Recipient: recipient, Inbox: s.Self.Inbox,
 	}, actor)
 	if err != nil {
 		return err
@@ -216,6 +223,9 @@ func (s *Service) holdConnect(tx node.Tx, actor node.Actor, c Connection, decisi
 		return Result{}, err
 	}
 	c.ApprovalID = approval.ID
+	if err := s.introduce(tx, &c); err != nil {
+		return Result{}, err
+	}
 	if err := s.Store.InsertConnection(tx, c); err != nil {
 		return Result{}, err
 	}

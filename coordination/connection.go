@@ -3,7 +3,10 @@
 // true (docs/protocol.md, D1 to D13).
 package coordination
 
-import "time"
+import (
+	"crypto/ed25519"
+	"time"
+)
 
 // ConnectionStatus is where a connection stands.
 type ConnectionStatus string
@@ -50,6 +53,18 @@ type Connection struct {
 	StructuredOnly bool
 	// KeyChanged: the contact's node answered with another key. Everything to it stops.
 	KeyChanged bool
+	// KnownKey is the fingerprint of the key of ours that the contact goes by: what is
+	// for it is signed with that one. "" is the only key that this node ever had.
+	KnownKey string
+	// KeyToldAt is when the contact was last told of a newer key of ours that its owner
+	// has not decided about; zero where nothing is owed.
+	KeyToldAt time.Time
+	// KeyDeclined: the contact's owner does not accept our newer key.
+	KeyDeclined bool
+	// Offer is a new key that the contact's node has announced, until our owner decides.
+	Offer *KeyOffer
+	// RefusedKeys are the fingerprints of those that our owner has refused.
+	RefusedKeys []string
 	// Sent: a request or an answer of ours has left, so that an end needs a notice.
 	Sent      bool
 	Rev       int64
@@ -64,6 +79,40 @@ type Peer struct {
 	Recipient   string // age1…
 	Inbox       string // URL
 	Version     int    // highest protocol version that both share
+	// Earlier are the keys that this one has replaced, the latest last. They open
+	// nothing any more, and still say who signed an old receipt.
+	Earlier []EarlierKey
+}
+
+// Key is the node's key with a fingerprint, if it has or had it; its present one
+// otherwise.
+func (p Peer) Key(fingerprint string) ed25519.PublicKey {
+	for _, earlier := range p.Earlier {
+		if earlier.Fingerprint == fingerprint {
+			return earlier.PublicKey
+		}
+	}
+	return p.PublicKey
+}
+
+// EarlierKey is a key that a contact's node had.
+type EarlierKey struct {
+	Fingerprint string
+	PublicKey   []byte
+	Until       time.Time // when our owner accepted the next one
+}
+
+// KeyOffer is a new key of a contact's node, announced with the one that is pinned.
+type KeyOffer struct {
+	Fingerprint string
+	PublicKey   []byte
+	Recipient   string
+	// Via are the fingerprints of the keys between the pinned one and this.
+	Via []string
+	At  time.Time
+	// Disputed is another new key that was announced with the pinned one and does not
+	// follow from this. One of the two is a thief's, so that none can be accepted.
+	Disputed string
 }
 
 // Invitation lets one agent of a peer skip the comparison of fingerprints. It

@@ -27,6 +27,8 @@ type Dispatch struct {
 	// Peer before anything leaves: the owner approved an address and a key. Another
 	// key goes to KeyDiffers.
 	CheckCard bool
+	// Key is the fingerprint of the key of ours that the contact knows; "" is today's.
+	Key string
 }
 
 // Do says what a worker does next.
@@ -117,7 +119,7 @@ func (s *Service) verdict(tx node.Tx, m Message, c Connection, agent policy.Agen
 	switch {
 	case !tx.Now().Before(m.ExpiresAt):
 		return drop(wire.CodeTooLate), nil
-	case ends:
+	case ends, m.Type.ForKey() && c.Status == ConnActive && !c.KeyChanged && !c.AcceptUnacked:
 		return verdict{do: Send}, nil
 	case agent.Status != policy.Active && (owed || !m.AttemptedAt.IsZero()):
 		return wait(blockPause), nil
@@ -211,7 +213,7 @@ func (s *Service) attempt(tx node.Tx, m Message, c Connection, agent policy.Agen
 	}
 	d := Dispatch{
 		Do: Send, Peer: c.Peer, Envelope: m.Envelope, AgentID: m.AgentID, MessageID: m.ID,
-		CheckCard: m.Type == wire.ConnectionRequest,
+		CheckCard: m.Type == wire.ConnectionRequest, Key: s.signsAs(c),
 	}
 	d.Claims = wire.Envelope{
 		V: wire.Version, Iss: s.address(agent), Aud: c.Contact, JTI: m.ID, Iat: m.CreatedAt.Unix(), Exp: m.ExpiresAt.Unix(),

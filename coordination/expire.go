@@ -18,7 +18,7 @@ const batch = 50
 // worth sending, pays confirmations that are owed, and forgets old answers; a
 // bounded number a call. It is called each minute.
 func (s *Service) ExpireStep(ctx context.Context) (more bool, err error) {
-	for _, step := range []func(context.Context) (bool, error){s.expireTasks, s.expireMessages, s.payOwed, s.sweepAnswers} {
+	for _, step := range []func(context.Context) (bool, error){s.expireTasks, s.expireMessages, s.payOwed, s.sweepAnswers, s.keepKeys} {
 		m, err := step(ctx)
 		if err != nil {
 			return false, err

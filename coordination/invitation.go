@@ -78,11 +78,15 @@ func (s *Service) Invite(tx node.Tx, actor node.Actor, agentID string) (Invitati
 	if err := s.Store.InsertInvitation(tx, invitation); err != nil {
 		return Invitation{}, "", err
 	}
+	fingerprint, _, err := s.today(tx)
+	if err != nil {
+		return Invitation{}, "", err
+	}
 	scheme := "https"
 	if node.IsLoopback(s.Self.Host) {
 		scheme = "http"
 	}
-	link := scheme + "://" + s.Self.Host + "/#" + s.address(agent) + "/" + s.Self.Fingerprint + "/" + secret
+	link := scheme + "://" + s.Self.Host + "/#" + s.address(agent) + "/" + fingerprint + "/" + secret
 	return invitation, link, s.audit(tx, audit.Event{
 		Type: audit.InvitationCreated, Actor: actor, AgentID: agent.ID, Subject: invitation.ID,
 	})

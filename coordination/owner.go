@@ -183,7 +183,10 @@ func (s *Service) activated(tx node.Tx, actor node.Actor, c Connection) error {
 	if err := s.Agents.DefaultGrants(tx, actor, c.AgentID, c.Contact); err != nil {
 		return err
 	}
-	return s.auditConnection(tx, audit.ConnectionActive, actor, c)
+	if err := s.auditConnection(tx, audit.ConnectionActive, actor, c); err != nil {
+		return err
+	}
+	return s.tellNewcomer(tx, c)
 }
 
 // RejectConnection is the owner's no to an incoming request. Codes: not_found,

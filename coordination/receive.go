@@ -20,7 +20,10 @@ type Incoming struct {
 	Inner        wire.Inner
 	ConnectionID string // from KeyOf; "" for a stranger
 	Sha256       string // of the envelope's bytes, hex
-	Peer         Peer   // for a connection.request of a stranger: its verified card
+	// Key is the fingerprint of the key that the signature was verified with; "" for a
+	// stranger's.
+	Key  string
+	Peer Peer // for a connection.request of a stranger: its verified card
 	// Forged: the signature is the peer's, and the body does not open or belongs to
 	// another envelope. Inner is empty; the message is rejected.
 	Forged bool
@@ -110,10 +113,11 @@ func (s *Service) Receive(tx node.Tx, in Incoming, sign func(wire.Ack) ([]byte, 
 	if err := s.showHead(tx, &r, &ack); err != nil {
 		return nil, err
 	}
+	ack.SignAs = s.signsAs(r.connection)
 	if signed, err = sign(ack); err != nil {
 		return nil, err
 	}
-	if ack.Code == wire.CodeGap || ack.Code == wire.CodeUnavailable {
+	if ack.Code == wire.CodeGap || ack.Code == wire.CodeUnavailable || ack.Code == wire.CodeKeyRetired {
 		return signed, nil // uses up no number, so it is answered anew
 	}
 	until := time.Unix(in.Envelope.Exp, 0).Add(wire.KeepAnswer)
@@ -122,12 +126,19 @@ func (s *Service) Receive(tx node.Tx, in Incoming, sign func(wire.Ack) ([]byte, 
 
 func (s *Service) process(tx node.Tx, r *receiving) (wire.Ack, error) {
 	switch {
+	case r.underEarlierKey():
+		r.Head = false // not for whoever has the old key
+		return wire.Ack{Status: wire.Rejected, Code: wire.CodeKeyRetired, Key: r.connection.Peer.Fingerprint}, nil
 	case r.Forged && !r.Envelope.Type.ForTask():
 		return s.reject(tx, r, wire.CodeForged)
 	case r.Envelope.Type == wire.ConnectionRequest:
 		return s.receiveRequest(tx, r)
 	case r.Envelope.Type.Notice():
 		return s.receiveNotice(tx, r)
+	case r.Envelope.Type == wire.KeyRotate:
+		return s.receiveRotation(tx, r)
+	case r.Envelope.Type == wire.KeyAnswer:
+		return s.receiveDecision(tx, r)
 	case r.connection.Status != ConnActive || r.connection.KeyChanged:
 		return s.reject(tx, r, wire.CodeNotConnected)
 	case r.Envelope.Type.ForTask():
@@ -136,6 +147,13 @@ func (s *Service) process(tx node.Tx, r *receiving) (wire.Ack, error) {
 		return s.receiveChat(tx, r)
 	}
 	return s.reject(tx, r, wire.CodeUnknownType)
+}
+
+// underEarlierKey says that the signature is by a key that is no longer the
+// contact's: since before, or by what our owner has accepted a moment ago. Whoever
+// has taken that key can do nothing with it; an honest sender signs anew.
+func (r *receiving) underEarlierKey() bool {
+	return r.Key != "" && r.connection.ID != "" && r.Key != r.connection.Peer.Fingerprint
 }
 
 func applied() wire.Ack { return wire.Ack{Status: wire.Applied} }

@@ -87,6 +87,9 @@ func (s *Service) newRequest(tx node.Tx, r *receiving, peer Peer, request wire.R
 		Peer: peer, RequestID: r.Envelope.JTI, Note: request.Note, Invited: invited,
 		CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
 	}
+	if err := s.introduce(tx, &c); err != nil {
+		return err
+	}
 	if err := s.Store.InsertConnection(tx, c); err != nil {
 		return err
 	}

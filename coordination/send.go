@@ -213,16 +213,21 @@ func (s *Service) enqueue(tx node.Tx, m Message) error {
 
 // notice queues a message about the connection itself.
 func (s *Service) notice(tx node.Tx, c Connection, typ wire.Type, content any, who node.Actor) (Message, error) {
+	var needs []string
+	if typ == wire.ConnectionRequest && who.Kind == node.ActorAgent {
+		needs = []string{policy.ConnectionRequest}
+	}
+	return s.noticeFor(tx, c, typ, content, needs, who)
+}
+
+func (s *Service) noticeFor(tx node.Tx, c Connection, typ wire.Type, content any, needs []string, who node.Actor) (Message, error) {
 	canonical, err := node.Canonical(content)
 	if err != nil {
 		return Message{}, node.Wrap(err, "write a notice")
 	}
 	m := Message{
-		ID: s.IDs.New(), OwnerID: c.OwnerID, AgentID: c.AgentID, ConnectionID: c.ID, Direction: Out,
+		ID: s.IDs.New(), OwnerID: c.OwnerID, AgentID: c.AgentID, ConnectionID: c.ID, Direction: Out, Needs: needs,
 		Type: typ, Author: author(who), Content: canonical, CreatedAt: tx.Now(), ExpiresAt: tx.Now().Add(wire.NoticeLife),
-	}
-	if typ == wire.ConnectionRequest && who.Kind == node.ActorAgent {
-		m.Needs = []string{policy.ConnectionRequest}
 	}
 	return m, s.release(tx, who, &m, nil, "")
 }

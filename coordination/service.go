@@ -7,6 +7,7 @@ import (
 	"agentlink/coordination/wire"
 	"agentlink/node"
 	"agentlink/node/audit"
+	"agentlink/node/identity"
 	"agentlink/node/outbox"
 	"agentlink/policy"
 )
@@ -23,11 +24,15 @@ type Config struct {
 	Audit     *audit.Log
 	Outbox    outbox.Store
 	Self      Self
+	// Keys are the node's own, which its owner can replace. Where nil it has one for
+	// ever, that of Self.
+	Keys *identity.Identity
 }
 
 // Self is what this node tells peers of itself.
 type Self struct {
-	Host        string // host[:port] of our agents' addresses
+	Host string // host[:port] of our agents' addresses
+	// Fingerprint and Recipient are those that the node started with.
 	Fingerprint string
 	Recipient   string
 	Inbox       string

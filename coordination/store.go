@@ -27,6 +27,20 @@ type Store interface {
 	// CountIncoming counts them.
 	CountIncoming(tx node.Tx) (int, error)
 
+	// FillKnownKey notes, where nothing is noted, which key of ours a contact goes by.
+	FillKnownKey(tx node.Tx, fingerprint string) error
+	// KnowKey lists connections that go by a key of ours and are not over, or have
+	// something queued.
+	KnowKey(tx node.Tx, fingerprint string, limit int) ([]Connection, error)
+	// TellKeyAgain lists those whose contact was told of a newer key before a time.
+	TellKeyAgain(tx node.Tx, before time.Time, limit int) ([]Connection, error)
+	// ConnectionsByKey lists those that are not over and whose contact has this key.
+	ConnectionsByKey(tx node.Tx, fingerprint string) ([]Connection, error)
+	// KeyOffers pages through those whose contact has announced a new key, and
+	// CountKeyOffers counts them.
+	KeyOffers(tx node.Tx, page Page) ([]Connection, error)
+	CountKeyOffers(tx node.Tx) (int, error)
+
 	InsertInvitation(tx node.Tx, i Invitation) error
 	// UseInvitation marks it used if it is this agent's, unused and not expired; false otherwise.
 	UseInvitation(tx node.Tx, agentID, secretHash string) (bool, error)

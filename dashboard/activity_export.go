@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/base64"
 	"net/http"
 
 	"agentlink/dashboard/view"
@@ -66,8 +67,10 @@ func (d *Dashboard) export(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *Dashboard) exportHead(r *http.Request) (audit.ExportHead, error) {
+	fingerprint := d.Signer.Fingerprint()
 	head := audit.ExportHead{
-		Format: audit.ExportFormat, Host: d.Info.Host, Fingerprint: d.Info.Fingerprint, PublicKey: d.Info.PublicKey, ExportedAt: d.Clock.Now(),
+		Format: audit.ExportFormat, Host: d.Info.Host, Fingerprint: fingerprint, ExportedAt: d.Clock.Now(),
+		PublicKey: base64.RawURLEncoding.EncodeToString(d.Signer.KeyOf(fingerprint)),
 	}
 	err := d.DB.View(r.Context(), func(tx node.Tx) error {
 		last, err := d.Events.AuditHead(tx)

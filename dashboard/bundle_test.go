@@ -3,7 +3,6 @@ package dashboard_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"html"
 	"io"
@@ -75,11 +74,10 @@ func newBundle(t testing.TB, change ...func(*dashboard.Config)) *bundle {
 	config := dashboard.Config{
 		DB: b.store, Clock: b.clock, IDs: node.RandomIDs{}, Access: b, Policy: b.policy, Decider: b.engine, Decisions: b.engine,
 		Approvals: b.approvals, Coordination: b.coordination, Actions: b.actions, Directory: b, Clients: b.clients,
-		Audit: b.audit, Events: b.store, Wake: b.store, Tally: b.store,
+		Audit: b.audit, Events: b.store, Wake: b.store, Tally: b.store, Signer: b.identity.Signer,
 		SignHead: func(claims audit.HeadClaims) (string, error) { return b.identity.Signer.Sign(token.AuditHead, claims) },
 		Info: dashboard.Info{
-			Host: host, URL: "http://" + host, Fingerprint: b.identity.Signer.Fingerprint(),
-			PublicKey: base64.RawURLEncoding.EncodeToString(b.identity.Signer.PublicKey()), DataDir: "/data", Database: "memory", Version: "test",
+			Host: host, URL: "http://" + host, DataDir: "/data", Database: "memory", Version: "test",
 		},
 	}
 	for _, f := range change {
@@ -99,7 +97,7 @@ func (b *bundle) wire() {
 	b.must(err)
 	signer := b.identity.Signer
 	self := coordination.Self{
-		Host: host, Fingerprint: signer.Fingerprint(), Recipient: b.identity.Recipient, Inbox: "http://" + host + "/agentlink/v1/inbox",
+		Host: host, Fingerprint: signer.Fingerprint(), Recipient: b.identity.Recipient(), Inbox: "http://" + host + "/agentlink/v1/inbox",
 	}
 	b.audit = audit.New(b.store, key(1))
 	b.engine, err = engine.New(engine.Config{Store: b.store, IDs: ids, Audit: b.audit})
@@ -110,16 +108,16 @@ func (b *bundle) wire() {
 	})
 	b.coordination = coordination.New(coordination.Config{
 		Store: b.store, DB: b.store, Clock: b.clock, IDs: ids, Policy: b.engine, Agents: b.policy,
-		Approvals: b.approvals, Audit: b.audit, Outbox: b.store, Self: self,
+		Approvals: b.approvals, Audit: b.audit, Outbox: b.store, Self: self, Keys: b.identity,
 	})
 	b.actions = actions.New(actions.Config{
 		Store: b.store, DB: b.store, IDs: ids, Policy: b.engine, Approvals: b.approvals, Tasks: b.coordination, Audit: b.audit,
-		Executors: []actions.Executor{reservation.Executor{}, calendar.Executor{}}, Issuer: signer.Fingerprint(),
+		Executors: []actions.Executor{reservation.Executor{}, calendar.Executor{}}, Issuer: signer.Fingerprint,
 		SignReceipt: func(claims any) (string, error) { return signer.Sign(token.Receipt, claims) },
 	})
 	b.clients = oauth.New(oauth.Config{DB: b.store, Store: b.store, Audit: b.audit, IDs: ids, Origins: []string{"http://" + host}})
 	inbox := peer.New(peer.Config{
-		DB: b.store, Coordination: b.coordination, Strangers: b.store, Signer: signer, Open: b.identity.Open,
+		DB: b.store, Coordination: b.coordination, Strangers: b.store, Signer: signer, Open: b.identity.Open, Recipient: b.identity.Recipient,
 		Self: self, Clock: b.clock, IDs: ids,
 	})
 	b.worker = delivery.NewWorker(delivery.WorkerConfig{
@@ -134,7 +132,7 @@ func (b *bundle) wire() {
 // Lookup implements coordination.Directory: this node is the only one there is.
 func (b *bundle) Lookup(context.Context, string, string) (coordination.Peer, error) {
 	return coordination.Peer{
-		Fingerprint: b.identity.Signer.Fingerprint(), PublicKey: b.identity.Signer.PublicKey(), Recipient: b.identity.Recipient,
+		Fingerprint: b.identity.Signer.Fingerprint(), PublicKey: b.identity.Signer.PublicKey(), Recipient: b.identity.Recipient(),
 		Inbox: "http://" + host + "/agentlink/v1/inbox", Version: 1,
 	}, nil
 }

@@ -51,7 +51,7 @@ func (v *visit) describeContact(page *view.ContactPage, c coordination.Connectio
 	page.ID, page.Contact, page.Agent, page.AgentURL = c.ID, c.Contact, agent, agentURL(c.AgentID)
 	page.Meaning, page.Word, page.Means, page.Since = s.meaning, s.word, s.means, sinceOf(c)
 	page.Note, page.NoteIsOurs = c.Note, c.Initiated
-	page.Theirs, page.Ours = c.Peer.Fingerprint, v.d.Info.Fingerprint
+	page.Theirs, page.Ours = c.Peer.Fingerprint, v.d.Signer.Fingerprint()
 	page.Invited, page.KeyChanged, page.StructuredOnly = c.Invited, c.KeyChanged, c.StructuredOnly
 	page.Incoming = c.Status == coordination.PendingIncoming
 	page.Active = c.Status == coordination.ConnActive && !c.KeyChanged

@@ -19,6 +19,7 @@ import (
 	"agentlink/node/audit"
 	"agentlink/node/oauth"
 	"agentlink/node/owner"
+	"agentlink/node/token"
 	"agentlink/policy"
 )
 
@@ -45,7 +46,9 @@ type Config struct {
 	SignHead func(audit.HeadClaims) (string, error)
 	Wake     Wake
 	Info     Info
-	Log      *slog.Logger
+	// Signer knows the node's keys.
+	Signer *token.Signer
+	Log    *slog.Logger
 }
 
 // Decisions explains what was decided; engine.Engine implements it.
@@ -56,13 +59,11 @@ type Decisions interface {
 
 // Info is what the node says of itself.
 type Info struct {
-	Host        string // host[:port] of the agents' addresses
-	URL         string // of this dashboard and of the agents' API
-	Fingerprint string
-	PublicKey   string // of the node, Ed25519, base64url without padding
-	DataDir     string
-	Database    string
-	Version     string
+	Host     string // host[:port] of the agents' addresses
+	URL      string // of this dashboard and of the agents' API
+	DataDir  string
+	Database string
+	Version  string
 }
 
 // Wake tells that the log has grown.

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 
@@ -28,7 +27,7 @@ func (v *visit) approvalReceipt() error {
 		if err != nil {
 			return err
 		}
-		file, err = actions.FileOfRun(run, v.d.Info.PublicKey)
+		file, err = actions.FileOfRun(run, v.d.Signer.KeyOf)
 		return err
 	})
 	if err != nil {
@@ -47,16 +46,16 @@ func (v *visit) taskReceipt() error {
 		if err != nil {
 			return err
 		}
-		key := v.d.Info.PublicKey
+		keys := v.d.Signer.KeyOf
 		if c := task.Copy.Confirmation; c != nil && c.By != task.Role {
 			connection, err := v.d.Coordination.Connection(tx, task.AgentID, task.ConnectionID)
 			if err != nil {
 				return err
 			}
-			key = base64.RawURLEncoding.EncodeToString(connection.Peer.PublicKey)
+			keys = connection.Peer.Key
 		}
 		uid = task.UID
-		file, err = actions.FileOfTask(task, key)
+		file, err = actions.FileOfTask(task, keys)
 		return err
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func (d *Dashboard) settingsRoutes() []route {
 // settings shows how the owner signs in, where they are, and what the node is.
 func (v *visit) settings() error {
 	p := view.SettingsPage{Node: view.NodeFacts{
-		Host: v.d.Info.Host, URL: v.d.Info.URL, Fingerprint: v.d.Info.Fingerprint,
+		Host: v.d.Info.Host, URL: v.d.Info.URL, Fingerprint: v.d.Signer.Fingerprint(),
 		DataDir: v.d.Info.DataDir, Database: v.d.Info.Database, Version: v.d.Info.Version,
 	}}
 	if !v.site().Passkeys() {

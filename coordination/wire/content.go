@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/json"
 	"time"
+
+	"agentlink/node/token"
 )
 
 // The contents, by type. Each is decoded strictly (node.Decode).
@@ -81,6 +83,18 @@ type Confirm struct {
 // have arrived and is never sent again.
 type Void struct {
 	JTI string `json:"jti"`
+}
+
+// Rotation is the content of a KeyRotate: what leads from the key that the
+// recipient knows to the sender's key of today.
+type Rotation struct {
+	Chain []token.Statement `json:"chain"`
+}
+
+// KeyDecision is the content of a KeyAnswer.
+type KeyDecision struct {
+	Fingerprint string `json:"fingerprint"` // of the key that was announced
+	Accepted    bool   `json:"accepted"`
 }
 
 // Limits of free text, in characters.

@@ -29,13 +29,21 @@ const (
 	TaskCancel  Type = "task.cancel"
 	TaskConfirm Type = "task.confirm"
 	TaskVoid    Type = "task.void"
+
+	KeyRotate Type = "key.rotate" // the sender's node has a new key; signed with the old one
+	KeyAnswer Type = "key.answer" // what the owner over there has decided about it
 )
 
 // Types lists every type that this node understands.
 var Types = []Type{
 	Message, ConnectionRequest, ConnectionAccept, ConnectionReject, ConnectionRevoke,
 	TaskCreate, TaskPropose, TaskRespond, TaskCancel, TaskConfirm, TaskVoid,
+	KeyRotate, KeyAnswer,
 }
+
+// ForKey says whether the type is about the key of a node. As notices of rejection
+// and revocation, these leave whatever the state of agent and grants.
+func (t Type) ForKey() bool { return t == KeyRotate || t == KeyAnswer }
 
 // ForTask says whether a message of this type belongs to a task and is numbered.
 func (t Type) ForTask() bool {
@@ -114,7 +122,11 @@ type Ack struct {
 	// Head is where the log of who acknowledges ended, for the sender to keep. Only
 	// an active contact gets it, and only who asks with HeadHeader.
 	Head *Head `json:"head,omitempty"`
-	Iat  int64 `json:"iat"`
+	// Key is, with CodeKeyRetired, the fingerprint of the sender's key that is accepted here.
+	Key string `json:"key,omitempty"`
+	Iat int64  `json:"iat"`
+	// SignAs is the key of its author's that the sender knows, for whoever signs it.
+	SignAs string `json:"-"`
 }
 
 // The codes of a rejection. stale_version and the like are those of node.Reason.
@@ -146,6 +158,9 @@ const (
 	CodeUnavailable       = "unavailable"
 	CodeRestored          = "restored_copy" // D13
 	CodeOutOfStep         = "out_of_step"   // this copy takes nothing more
+	CodeKeyRetired        = "key_retired"   // signed with an earlier key; it was not looked at, and may come again signed with Ack.Key
+	CodeKeyRefused        = "key_refused"   // the owner here does not accept the new key
+	CodeBadKey            = "bad_key"       // what was announced is no key that could take the place of the known one
 )
 
 // Card is what a node says of itself at /.well-known/agentlink, kind token.Card.
@@ -189,5 +204,5 @@ var KnownCodes = map[string]bool{
 	CodeUnknownTask: true, CodeUnknownType: true, CodeBadContent: true, CodeBadDeadline: true,
 	CodeGap: true, CodeSeqReused: true, CodeAlreadyProcessed: true, CodeVoided: true, CodeForged: true,
 	CodeNotConnected: true, CodeConnectionUnknown: true, CodeTooLate: true, CodeUnavailable: true,
-	CodeRestored: true, CodeOutOfStep: true,
+	CodeRestored: true, CodeOutOfStep: true, CodeKeyRetired: true, CodeKeyRefused: true, CodeBadKey: true,
 }

@@ -57,7 +57,7 @@ func TestValid(t *testing.T) {
 	chat := func(change func(*wire.Envelope)) wire.Envelope { e := valid(wire.Message); change(&e); return e }
 	task := func(change func(*wire.Envelope)) wire.Envelope { e := valid(wire.TaskPropose); change(&e); return e }
 	for name, e := range map[string]wire.Envelope{
-		"a type of a later version":     chat(func(e *wire.Envelope) { e.Type = "key.rotate" }),
+		"a type of a later version":     chat(func(e *wire.Envelope) { e.Type = "work.later" }),
 		"one of those, for a task":      task(func(e *wire.Envelope) { e.Type = "work.create" }),
 		"the first of a task, no ack":   task(func(e *wire.Envelope) { e.Seq, e.Ack = 1, 0 }),
 		"addresses with IPv6":           chat(func(e *wire.Envelope) { e.Iss = "ana@[::1]:7410" }),

@@ -46,7 +46,7 @@ func (e Envelope) Valid() bool {
 func (e Envelope) numbered() bool {
 	switch {
 	case e.Task != "":
-		return node.ValidID(e.Task) && e.Seq >= 1 && e.Ack >= 0 && e.Type != Message && !e.Type.Notice()
+		return node.ValidID(e.Task) && e.Seq >= 1 && e.Ack >= 0 && e.Type != Message && !e.Type.Notice() && !e.Type.ForKey()
 	default:
 		return e.Seq == 0 && e.Ack == 0 && !e.Type.ForTask()
 	}

@@ -17,10 +17,12 @@ func (n *Node) wireDashboard() {
 	n.dashboard = dashboard.New(dashboard.Config{
 		DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Access: visitors{n}, Entry: n.access, Owner: n.owner,
 		Policy: n.policy, Decider: n.engine, Decisions: n.engine, Approvals: n.approvals, Coordination: n.coordination,
-		Clients: n.oauth, Actions: n.actions, Directory: n.directory, Audit: n.audit, Events: n.store, Tally: n.store, Wake: n.store, Log: n.log,
-		SignHead: func(claims audit.HeadClaims) (string, error) { return n.identity.Signer.Sign(token.AuditHead, claims) },
+		Clients: n.oauth, Actions: n.actions, Directory: n.directory, Audit: n.audit, Events: n.store, Tally: n.store, Wake: n.store, Log: n.log, Signer: n.identity.Signer,
+		SignHead: func(claims audit.HeadClaims) (string, error) {
+			return n.identity.Signer.SignAs(claims.Iss, token.AuditHead, claims)
+		},
 		Info: dashboard.Info{
-			Host: n.settings.Host(), URL: n.access.Home().Origin, Fingerprint: n.identity.Signer.Fingerprint(), PublicKey: n.Info().PublicKey,
+			Host: n.settings.Host(), URL: n.access.Home().Origin,
 			DataDir: n.settings.DataDir, Database: n.settings.Database.String(), Version: n.options.Version,
 		},
 	})

@@ -42,7 +42,7 @@ func (n *Node) wire() error {
 func (n *Node) wireAccess() (err error) {
 	n.access, err = owner.NewAccess(owner.AccessConfig{
 		DB: n.store, Store: n.store, Owner: n.owner, Audit: n.audit, IDs: n.options.IDs,
-		Key: n.master.Key(seal.UseSessions), Fingerprint: n.identity.Signer.Fingerprint(), Origins: n.settings.DashboardOrigins(),
+		Key: n.master.Key(seal.UseSessions), Fingerprint: n.identity.First(), Origins: n.settings.DashboardOrigins(),
 	})
 	return err
 }
@@ -68,7 +68,7 @@ func (n *Node) wireRules() (err error) {
 func (n *Node) self() coordination.Self {
 	return coordination.Self{
 		Host: n.settings.Host(), Fingerprint: n.identity.Signer.Fingerprint(),
-		Recipient: n.identity.Recipient, Inbox: n.settings.InboxURL(),
+		Recipient: n.identity.Recipient(), Inbox: n.settings.InboxURL(),
 	}
 }
 
@@ -81,14 +81,14 @@ func (n *Node) wireFederation() {
 	})
 	n.directory = &delivery.Directory{
 		Client: n.client, Clock: n.options.Clock, Self: n.self(),
-		PublicKey: n.identity.Signer.PublicKey(), AllowPlain: n.settings.AllowPlainHTTP,
+		Signer: n.identity.Signer, Recipient: n.identity.Recipient, AllowPlain: n.settings.AllowPlainHTTP,
 	}
 }
 
 func (n *Node) wireCoordination() {
 	n.coordination = coordination.New(coordination.Config{
 		Store: n.store, DB: n.store, Clock: n.options.Clock, IDs: n.options.IDs, Policy: n.engine, Agents: n.policy,
-		Approvals: n.approvals, Audit: n.audit, Outbox: n.store, Self: n.self(),
+		Approvals: n.approvals, Audit: n.audit, Outbox: n.store, Self: n.self(), Keys: n.identity,
 	})
 }
 
@@ -99,16 +99,26 @@ func (n *Node) wireActions() {
 	}
 	n.actions = actions.New(actions.Config{
 		Store: n.store, DB: n.store, IDs: n.options.IDs, Policy: n.engine, Approvals: n.approvals, Tasks: n.coordination,
-		Audit: n.audit, Executors: executors, Issuer: n.identity.Signer.Fingerprint(), Log: n.log,
+		Audit: n.audit, Executors: executors, Issuer: n.identity.Signer.Fingerprint, Log: n.log,
 		RestoredAt:  n.restored.At,
-		SignReceipt: func(claims any) (string, error) { return n.identity.Signer.Sign(token.Receipt, claims) },
+		SignReceipt: n.signReceipt,
 	})
+}
+
+// signReceipt signs with the key that the claims name: another may have taken its
+// place a moment ago.
+func (n *Node) signReceipt(claims any) (string, error) {
+	key := ""
+	if receipt, ok := claims.(actions.Receipt); ok {
+		key = receipt.Iss
+	}
+	return n.identity.Signer.SignAs(key, token.Receipt, claims)
 }
 
 // wireDelivery makes the way in, and the workers of both ways.
 func (n *Node) wireDelivery() {
 	n.inbox = peer.New(peer.Config{
-		DB: n.store, Coordination: n.coordination, Strangers: n.store, Signer: n.identity.Signer, Open: n.identity.Open,
+		DB: n.store, Coordination: n.coordination, Strangers: n.store, Signer: n.identity.Signer, Open: n.identity.Open, Recipient: n.identity.Recipient,
 		Self: n.self(), Clock: n.options.Clock, IDs: n.options.IDs, Log: n.log,
 	})
 	n.worker = delivery.NewWorker(delivery.WorkerConfig{
@@ -135,7 +145,7 @@ func (n *Node) wireSocket() {
 	n.socket = socket.New(socket.Config{
 		DB: n.store, IDs: n.options.IDs, Log: n.log, Owner: n.owner, Access: n.access, Policy: n.policy, Decider: n.engine, Decisions: n.engine,
 		Approvals: n.approvals, Coordination: n.coordination, Actions: n.actions, Clients: n.oauth, Directory: n.directory,
-		Audit: n.audit, Events: n.store, Witness: n.witness(), Info: n.Info, Backup: n.backup, Restored: socket.Restored{Epoch: n.restored.Epoch, At: n.restored.At, BackupFrom: n.restored.BackupFrom},
+		Audit: n.audit, Events: n.store, Witness: n.witness(), Info: n.Info, Signer: n.identity.Signer, Backup: n.backup, Restored: socket.Restored{Epoch: n.restored.Epoch, At: n.restored.At, BackupFrom: n.restored.BackupFrom},
 		Changed: n.ownerActed.ring, UID: os.Getuid(),
 	})
 }

@@ -49,11 +49,23 @@ const (
 	ConnectionRevoked    Type = "connection.revoked"
 	ConnectionKeyChanged Type = "connection.key_changed"
 	ConnectionSettings   Type = "connection.settings"
+	InvitationCreated    Type = "invitation.created"
+	InvitationUsed       Type = "invitation.used"
+
+	// A contact's node announces a new key, and our owner decides.
+	ConnectionKeyOffered  Type = "connection.key_offered"
+	ConnectionKeyDisputed Type = "connection.key_disputed" // two that contradict each other
+	ConnectionKeyAccepted Type = "connection.key_accepted"
+	ConnectionKeyRefused  Type = "connection.key_refused"
+	// Ours was replaced, and the contact's owner has decided.
+	ConnectionKeyKnown    Type = "connection.key_known"
+	ConnectionKeyDeclined Type = "connection.key_declined"
+	KeyRotated            Type = "key.rotated"
+	KeyErased             Type = "key.erased" // an earlier one of ours, that nobody goes by any more
+
 	// ConnectionLogDiffers: the peer's log does not go on from the one whose head it
 	// handed us before.
 	ConnectionLogDiffers Type = "connection.log_differs"
-	InvitationCreated    Type = "invitation.created"
-	InvitationUsed       Type = "invitation.used"
 
 	MessageQueued    Type = "message.queued"
 	MessageHeld      Type = "message.held"
@@ -92,6 +104,7 @@ const (
 var Feed = []Type{
 	AgentModeChanged, AgentStatusChanged, GrantSet, GrantRemoved,
 	ConnectionRequested, ConnectionReceived, ConnectionAccepted, ConnectionActive, ConnectionRejected, ConnectionRevoked, ConnectionKeyChanged,
+	ConnectionKeyOffered, ConnectionKeyAccepted, ConnectionKeyRefused,
 	MessageQueued, MessageHeld, MessageDelivered, MessageReceived, MessageRejected, MessageFailed,
 	TaskStarted, TaskProposed, TaskResponded, TaskAgreed, TaskConfirmed, TaskCancelled, TaskExpired, TaskVoided, TaskMessageRejected,
 	TaskDisagreement, TaskOutOfStep, TaskConfirmFailed,

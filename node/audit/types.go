@@ -11,6 +11,7 @@ var Types = []Type{
 	TaskDisagreement, TaskOutOfStep, TaskConfirmFailed,
 	ConnectionRequested, ConnectionLookedUp, ConnectionReceived, ConnectionAccepted, ConnectionActive, ConnectionRejected, ConnectionRevoked,
 	ConnectionKeyChanged, ConnectionLogDiffers, ConnectionSettings,
+	ConnectionKeyOffered, ConnectionKeyDisputed, ConnectionKeyAccepted, ConnectionKeyRefused, ConnectionKeyKnown, ConnectionKeyDeclined,
 	InvitationCreated, InvitationUsed,
 	AgentCreated, AgentModeChanged, AgentStatusChanged, AgentToolsChanged, AgentKeyChanged,
 	GrantSet, GrantRemoved,
@@ -18,6 +19,7 @@ var Types = []Type{
 	ClientRegistered, ClientAuthorized, ClientRefused, ClientRevoked, ClientReused,
 	OwnerCreated, OwnerPasswordSet, OwnerAuthFailed, OwnerSessionOpened, OwnerSessionEnded, OwnerConfirmed, OwnerPasskeyAdded,
 	OwnerPasskeyRemoved, OwnerRecoveryCodesMade, OwnerRecoveryCodeUsed, OwnerLinkMade, OwnerLinkUsed,
+	KeyRotated, KeyErased,
 	NodeStarted, NodeBackedUp, NodeRestored,
 	Exported, Compared,
 }

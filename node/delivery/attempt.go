@@ -87,7 +87,7 @@ func (w *Worker) build(a *attempt) error {
 	if err != nil {
 		return node.Wrap(err, "seal an envelope")
 	}
-	compact, err := w.Signer.Sign(token.Envelope, envelope)
+	compact, err := w.Signer.SignAs(a.Key, token.Envelope, envelope)
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,10 @@ type Directory struct {
 	Clock node.Clock
 	// Self is this node. It is not asked over the network.
 	Self coordination.Self
-	// PublicKey is this node's.
-	PublicKey []byte
+	// Signer and Recipient are this node's, asked for each time: its owner can replace
+	// its keys.
+	Signer    *token.Signer
+	Recipient func() string
 	// AllowPlain tries http where a host that is not loopback does not answer https.
 	AllowPlain bool
 }
@@ -59,7 +61,7 @@ func (d *Directory) Lookup(ctx context.Context, host, fingerprint string) (coord
 func (d *Directory) find(ctx context.Context, host string) (coordination.Peer, error) {
 	if host == d.Self.Host {
 		return coordination.Peer{
-			Fingerprint: d.Self.Fingerprint, PublicKey: d.PublicKey, Recipient: d.Self.Recipient,
+			Fingerprint: d.Signer.Fingerprint(), PublicKey: d.Signer.PublicKey(), Recipient: d.Recipient(),
 			Inbox: d.Self.Inbox, Version: wire.Version,
 		}, nil
 	}

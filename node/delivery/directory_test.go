@@ -161,7 +161,7 @@ func TestOurOwnCardIsNotFetched(t *testing.T) {
 	p := newParty(t)
 	d, w := directoryWith(nil)
 	d.Self = coordination.Self{Host: ourHost, Fingerprint: p.signer.Fingerprint(), Recipient: p.recipient, Inbox: "http://" + ourHost + wire.InboxPath}
-	d.PublicKey = p.signer.PublicKey()
+	d.Signer, d.Recipient = p.signer, func() string { return p.recipient }
 	got, err := d.Lookup(t.Context(), ourHost, p.signer.Fingerprint())
 	if diff := cmp.Diff(p.peer(ourHost), got); err != nil || diff != "" || len(w.asked) != 0 {
 		t.Errorf("%v, asked %v: %s", err, w.asked, diff)

@@ -115,7 +115,7 @@ func newSide(t *testing.T, w *world, host string, database storetest.Database) *
 
 func (s *side) self() coordination.Self {
 	return coordination.Self{
-		Host: s.host, Fingerprint: s.identity.Signer.Fingerprint(), Recipient: s.identity.Recipient, Inbox: "http://" + s.host + wire.InboxPath,
+		Host: s.host, Fingerprint: s.identity.Signer.Fingerprint(), Recipient: s.identity.Recipient(), Inbox: "http://" + s.host + wire.InboxPath,
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *side) wireUp(t testing.TB, master seal.Master) {
 	})
 	s.actions = actions.New(actions.Config{
 		Store: s.store, DB: s.store, IDs: ids, Policy: s.engine, Approvals: s.approvals, Tasks: s.coordination, Audit: s.audit,
-		Executors: []actions.Executor{counting{side: s}}, Issuer: s.identity.Signer.Fingerprint(),
+		Executors: []actions.Executor{counting{side: s}}, Issuer: s.identity.Signer.Fingerprint,
 		SignReceipt: func(claims any) (string, error) { return s.identity.Signer.Sign(token.Receipt, claims) },
 	})
 	s.inbox = peer.New(peer.Config{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,9 +19,10 @@ import (
 
 // shelf is a Store with one place, and the database around it.
 type shelf struct {
-	mu    sync.Mutex
-	keys  *Keys
-	fails error
+	mu      sync.Mutex
+	keys    *Keys
+	retired []Retired
+	fails   error
 	// failsToShow makes View fail, and nothing else.
 	failsToShow error
 	// looked is called after each View, before its caller goes on.
@@ -29,8 +31,11 @@ type shelf struct {
 
 type shelfTx struct {
 	node.Tx
-	ctx context.Context
+	ctx  context.Context
+	done *[]func()
 }
+
+func (tx shelfTx) OnCommit(f func()) { *tx.done = append(*tx.done, f) }
 
 func (shelfTx) Now() time.Time              { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }
 func (tx shelfTx) Context() context.Context { return tx.ctx }
@@ -38,12 +43,17 @@ func (tx shelfTx) Context() context.Context { return tx.ctx }
 func (s *shelf) InTx(ctx context.Context, f func(node.Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.keys
-	err := f(shelfTx{ctx: ctx})
+	before, retired := s.keys, slices.Clone(s.retired)
+	var done []func()
+	err := f(shelfTx{ctx: ctx, done: &done})
 	if err != nil {
-		s.keys = before
+		s.keys, s.retired = before, retired
+		return err
 	}
-	return err
+	for _, hook := range done {
+		hook()
+	}
+	return nil
 }
 
 func (s *shelf) View(ctx context.Context, f func(node.Tx) error) error {
@@ -76,6 +86,33 @@ func (s *shelf) NodeKeys(node.Tx) (Keys, error) {
 	return *s.keys, nil
 }
 
+func (s *shelf) LockNodeKeys(tx node.Tx) (Keys, error) { return s.NodeKeys(tx) }
+
+func (s *shelf) ReplaceNodeKeys(_ node.Tx, keys Keys, retired Retired) error {
+	s.keys, s.retired = &keys, append(s.retired, retired)
+	return s.fails
+}
+
+func (s *shelf) RetiredKeys(node.Tx) ([]Retired, error) { return slices.Clone(s.retired), s.fails }
+
+func (s *shelf) EraseSeed(tx node.Tx, fingerprint string) error {
+	for i := range s.retired {
+		if s.retired[i].Fingerprint == fingerprint {
+			s.retired[i].Seed, s.retired[i].ErasedAt = nil, tx.Now()
+		}
+	}
+	return s.fails
+}
+
+func (s *shelf) EraseAgeIdentity(_ node.Tx, fingerprint string) error {
+	for i := range s.retired {
+		if s.retired[i].Fingerprint == fingerprint {
+			s.retired[i].AgeIdentity = ""
+		}
+	}
+	return s.fails
+}
+
 func mustLoad(t *testing.T, s *shelf) *Identity {
 	t.Helper()
 	identity, err := LoadOrCreate(t.Context(), s, s, node.RandomIDs{})
@@ -93,10 +130,10 @@ func TestLoadOrCreate(t *testing.T) {
 		t.Fatalf("stored %+v", s.keys)
 	}
 	second := mustLoad(t, s)
-	if first.Signer.Fingerprint() != second.Signer.Fingerprint() || first.Recipient != second.Recipient {
+	if first.Signer.Fingerprint() != second.Signer.Fingerprint() || first.Recipient() != second.Recipient() {
 		t.Error("another identity at the second start")
 	}
-	sealed, err := seal.ToRecipient(first.Recipient, []byte("hello"))
+	sealed, err := seal.ToRecipient(first.Recipient(), []byte("hello"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,14 +155,14 @@ func TestLoadOrCreate(t *testing.T) {
 func TestIdentitiesDiffer(t *testing.T) {
 	t.Parallel()
 	one, two := mustLoad(t, &shelf{}), mustLoad(t, &shelf{})
-	if one.Signer.Fingerprint() == two.Signer.Fingerprint() || one.Recipient == two.Recipient {
+	if one.Signer.Fingerprint() == two.Signer.Fingerprint() || one.Recipient() == two.Recipient() {
 		t.Error("two nodes share a key")
 	}
 	if _, err := token.ParseKey(one.Signer.PublicKey()); err != nil {
 		t.Error(err)
 	}
-	if !seal.ValidRecipient(one.Recipient) {
-		t.Errorf("%q is no recipient", one.Recipient)
+	if !seal.ValidRecipient(one.Recipient()) {
+		t.Errorf("%q is no recipient", one.Recipient())
 	}
 }
 
@@ -135,7 +172,13 @@ func TestReplicasStartAtOnce(t *testing.T) {
 	const replicas = 8
 	var barrier sync.WaitGroup
 	barrier.Add(replicas)
-	s := &shelf{looked: func() { barrier.Done(); barrier.Wait() }}
+	var looks atomic.Int32
+	s := &shelf{looked: func() {
+		if looks.Add(1) <= replicas { // the first look of each
+			barrier.Done()
+			barrier.Wait()
+		}
+	}}
 	fingerprints := make([]string, replicas)
 	var done sync.WaitGroup
 	for i := range replicas {
@@ -145,7 +188,7 @@ func TestReplicasStartAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			fingerprints[i] = identity.Signer.Fingerprint() + identity.Recipient
+			fingerprints[i] = identity.Signer.Fingerprint() + identity.Recipient()
 		})
 	}
 	done.Wait()

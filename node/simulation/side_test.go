@@ -73,7 +73,7 @@ func (s *side) actor() node.Actor {
 func (s *side) self() coordination.Self {
 	return coordination.Self{
 		Host: s.host, Fingerprint: s.identity.Signer.Fingerprint(),
-		Recipient: s.identity.Recipient, Inbox: "http://" + s.host + "/agentlink/v1/inbox",
+		Recipient: s.identity.Recipient(), Inbox: "http://" + s.host + "/agentlink/v1/inbox",
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *side) startServices(t testing.TB, at *seams) {
 func (s *side) startDoors(network *network, at *seams) {
 	s.actions = actions.New(actions.Config{
 		Store: at.actions, DB: s.db, IDs: s.ids, Policy: s.engine, Approvals: s.approvals, Tasks: at.tasks,
-		Audit: s.audit, Executors: []actions.Executor{at.executor}, Issuer: s.identity.Signer.Fingerprint(),
+		Audit: s.audit, Executors: []actions.Executor{at.executor}, Issuer: s.identity.Signer.Fingerprint,
 		SignReceipt: func(claims any) (string, error) { return s.identity.Signer.Sign(token.Receipt, claims) },
 		Log:         s.logged.logger(),
 	})

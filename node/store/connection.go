@@ -17,17 +17,22 @@ type connectionDetail struct {
 	Peer    coordination.Peer `json:"peer"`
 	Note    string            `json:"note,omitempty"`
 	Secret  string            `json:"secret,omitempty"`
+
+	Offer   *coordination.KeyOffer `json:"offer,omitempty"`
+	Refused []string               `json:"refused,omitempty"`
 }
 
 const connectionColumns = `id, owner_id, agent_id, status, initiated, request_id, approval_id, invited, accept_unacked,
-	structured_only, key_changed, sent, detail, rev, created_at, updated_at`
+	structured_only, key_changed, known_key, key_told_at, key_declined, sent, detail, rev, created_at, updated_at`
 
 func connectionPlace(c coordination.Connection) seal.Place {
 	return seal.Place{Table: "connections", Column: "detail", Row: c.ID, Owner: c.OwnerID}
 }
 
 func (s *Store) sealConnection(c coordination.Connection) ([]byte, error) {
-	detail, err := json.Marshal(connectionDetail{Contact: c.Contact, Peer: c.Peer, Note: c.Note, Secret: c.Secret})
+	detail, err := json.Marshal(connectionDetail{
+		Contact: c.Contact, Peer: c.Peer, Note: c.Note, Secret: c.Secret, Offer: c.Offer, Refused: c.RefusedKeys,
+	})
 	if err != nil {
 		return nil, broken(err)
 	}
@@ -41,11 +46,12 @@ func (s *Store) InsertConnection(tx node.Tx, c coordination.Connection) error {
 		return err
 	}
 	rows, err := s.exec(tx, `INSERT INTO connections (id, owner_id, agent_id, contact_key, status, fingerprint, initiated,
-			request_id, approval_id, invited, accept_unacked, structured_only, key_changed, sent, detail, rev, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16, $17) ON CONFLICT DO NOTHING`,
+			request_id, approval_id, invited, accept_unacked, structured_only, key_changed, sent, detail, rev, created_at, updated_at,
+			known_key, key_told_at, key_declined, key_offered)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, $16, $17, $18, $19, $20, $21) ON CONFLICT DO NOTHING`,
 		c.ID, c.OwnerID, c.AgentID, s.ContactKey(c.Contact), c.Status, c.Peer.Fingerprint, c.Initiated,
 		c.RequestID, c.ApprovalID, c.Invited, c.AcceptUnacked, c.StructuredOnly, c.KeyChanged, c.Sent, detail,
-		micros(c.CreatedAt), micros(c.UpdatedAt))
+		micros(c.CreatedAt), micros(c.UpdatedAt), c.KnownKey, micros(c.KeyToldAt), c.KeyDeclined, c.Offer != nil)
 	return changed(rows, err)
 }
 
@@ -74,10 +80,11 @@ func (s *Store) SaveConnection(tx node.Tx, c coordination.Connection, from coord
 		return err
 	}
 	return changed(s.exec(tx, `UPDATE connections SET status = $1, request_id = $2, approval_id = $3, invited = $4,
-			accept_unacked = $5, structured_only = $6, key_changed = $7, sent = $8, detail = $9, updated_at = $10
-		WHERE id = $11 AND status = $12`,
+			accept_unacked = $5, structured_only = $6, key_changed = $7, sent = $8, detail = $9, updated_at = $10,
+			fingerprint = $11, known_key = $12, key_told_at = $13, key_declined = $14, key_offered = $15
+		WHERE id = $16 AND status = $17`,
 		c.Status, c.RequestID, c.ApprovalID, c.Invited, c.AcceptUnacked, c.StructuredOnly, c.KeyChanged, c.Sent, detail,
-		micros(c.UpdatedAt), c.ID, from))
+		micros(c.UpdatedAt), c.Peer.Fingerprint, c.KnownKey, micros(c.KeyToldAt), c.KeyDeclined, c.Offer != nil, c.ID, from))
 }
 
 // ConnectionsWith implements coordination.Store.
@@ -121,18 +128,19 @@ func (s *Store) connections(tx node.Tx, query string, args ...any) ([]coordinati
 	err := s.each(tx, query, args, func(scan func(...any) error) error {
 		var c coordination.Connection
 		var sealed []byte
-		var created, updated int64
+		var told, created, updated int64
 		err := scan(&c.ID, &c.OwnerID, &c.AgentID, &c.Status, &c.Initiated, &c.RequestID, &c.ApprovalID, &c.Invited, &c.AcceptUnacked,
-			&c.StructuredOnly, &c.KeyChanged, &c.Sent, &sealed, &c.Rev, &created, &updated)
+			&c.StructuredOnly, &c.KeyChanged, &c.KnownKey, &told, &c.KeyDeclined, &c.Sent, &sealed, &c.Rev, &created, &updated)
 		if err != nil {
 			return err
 		}
-		c.CreatedAt, c.UpdatedAt = timeOf(created), timeOf(updated)
+		c.KeyToldAt, c.CreatedAt, c.UpdatedAt = timeOf(told), timeOf(created), timeOf(updated)
 		var detail connectionDetail
 		if err := s.openJSON(connectionPlace(c), sealed, &detail); err != nil {
 			return err
 		}
 		c.Contact, c.Peer, c.Note, c.Secret = detail.Contact, detail.Peer, detail.Note, detail.Secret
+		c.Offer, c.RefusedKeys = detail.Offer, detail.Refused
 		list = append(list, c)
 		return nil
 	})

@@ -17,7 +17,7 @@ var dumped = []struct {
 	name  string
 	since int64
 }{
-	{"audit_log", 1}, {"audit_head", 1}, {"owners", 1}, {"node_keys", 1}, {"settings", 1}, {"idempotency", 1},
+	{"audit_log", 1}, {"audit_head", 1}, {"owners", 1}, {"node_keys", 1}, {"retired_keys", 14}, {"settings", 1}, {"idempotency", 1},
 	{"agents", 2}, {"grants", 2}, {"decisions", 2}, {"overlays", 13}, {"approvals", 3}, {"approval_queues", 3},
 	{"connections", 4}, {"lookups", 4}, {"messages", 4}, {"tasks", 4}, {"answers", 4}, {"outbox", 1}, {"strangers", 6},
 	{"peer_heads", 15}, {"disclosures", 8}, {"runs", 5}, {"passkeys", 7}, {"spent_challenges", 7}, {"oauth_clients", 11},

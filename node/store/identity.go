@@ -22,11 +22,19 @@ func (s *Store) InsertNodeKeys(tx node.Tx, keys identity.Keys) error {
 }
 
 // NodeKeys implements identity.Store.
-func (s *Store) NodeKeys(tx node.Tx) (keys identity.Keys, err error) {
+func (s *Store) NodeKeys(tx node.Tx) (identity.Keys, error) {
+	return s.nodeKeys(tx, `SELECT id, seed, age_identity, created_at FROM node_keys WHERE slot = 1`)
+}
+
+// LockNodeKeys implements identity.Store.
+func (s *Store) LockNodeKeys(tx node.Tx) (identity.Keys, error) {
+	return s.nodeKeys(tx, `UPDATE node_keys SET slot = 1 WHERE slot = 1 RETURNING id, seed, age_identity, created_at`)
+}
+
+func (s *Store) nodeKeys(tx node.Tx, query string) (keys identity.Keys, err error) {
 	var seed, opening []byte
 	var created int64
-	err = s.one(tx, `SELECT id, seed, age_identity, created_at FROM node_keys WHERE slot = 1`, nil,
-		&keys.ID, &seed, &opening, &created)
+	err = s.one(tx, query, nil, &keys.ID, &seed, &opening, &created)
 	if err != nil {
 		return identity.Keys{}, err
 	}

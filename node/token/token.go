@@ -28,6 +28,10 @@ const (
 	Receipt   Kind = "agentlink-receipt+jwt"
 	Card      Kind = "agentlink-card+jwt"
 	AuditHead Kind = "agentlink-audit-head+jwt"
+	// Succeeds says that one key of a node takes the place of another.
+	Succeeds Kind = "agentlink-key+jwt"
+	// possessed says the same, signed with the new key.
+	possessed Kind = "agentlink-key-proof+jwt"
 )
 
 // MaxCompact is how long a compact text is at most: claims of node.MaxJSONBytes
@@ -44,33 +48,13 @@ type header struct {
 
 var method = jwt.SigningMethodEdDSA
 
-// Signer signs with the node's key. It is safe for concurrent use.
-type Signer struct {
-	key         ed25519.PrivateKey
-	fingerprint string
-}
-
-// NewSigner makes a signer. A key of the wrong length panics: it never comes
-// from outside.
-func NewSigner(key ed25519.PrivateKey) *Signer {
-	public, ok := key.Public().(ed25519.PublicKey)
-	if !ok || len(key) != ed25519.PrivateKeySize {
-		panic("token: this is no Ed25519 key")
-	}
-	return &Signer{key: key, fingerprint: Fingerprint(public)}
-}
-
-// Fingerprint names the signing key.
-func (s *Signer) Fingerprint() string { return s.fingerprint }
-
-// PublicKey is what others verify with.
-func (s *Signer) PublicKey() ed25519.PublicKey {
-	return s.key.Public().(ed25519.PublicKey)
-}
-
-// Sign makes the compact text of an object. Code: too_large when nobody would
-// open it.
+// Sign makes the compact text of an object with today's key. Code: too_large when
+// nobody would open it.
 func (s *Signer) Sign(kind Kind, claims any) (string, error) {
+	return s.keys.Load().today.sign(kind, claims)
+}
+
+func (k *held) sign(kind Kind, claims any) (string, error) {
 	payload, err := node.Canonical(claims)
 	if err != nil {
 		return "", node.Wrap(err, "write claims")
@@ -78,9 +62,9 @@ func (s *Signer) Sign(kind Kind, claims any) (string, error) {
 	if len(payload) > node.MaxJSONBytes {
 		return "", node.Errorf(node.TooLarge, "What is to be signed is larger than 64 KiB.")
 	}
-	head := node.MustCanonical(header{Alg: method.Alg(), Kid: s.fingerprint, Typ: kind})
+	head := node.MustCanonical(header{Alg: method.Alg(), Kid: k.fingerprint, Typ: kind})
 	text := encode(head) + "." + encode(payload)
-	signature, err := method.Sign(text, s.key)
+	signature, err := method.Sign(text, k.private)
 	if err != nil {
 		return "", node.Wrap(err, "sign")
 	}

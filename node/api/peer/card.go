@@ -20,6 +20,7 @@ const (
 type card struct {
 	mu      sync.Mutex
 	compact string
+	key     string // its fingerprint
 	at      time.Time
 }
 
@@ -28,18 +29,21 @@ func (i *Inbox) Card() (string, error) {
 	i.card.mu.Lock()
 	defer i.card.mu.Unlock()
 	now := i.Clock.Now()
-	if age := now.Sub(i.card.at); i.card.compact != "" && age >= 0 && age < cardRenewal {
+	// The fingerprint is read first: whoever sees a new key sees its recipient too.
+	fingerprint := i.Signer.Fingerprint()
+	if age := now.Sub(i.card.at); i.card.key == fingerprint && age >= 0 && age < cardRenewal {
 		return i.card.compact, nil
 	}
-	compact, err := i.Signer.Sign(token.Card, wire.Card{
-		Versions: []int{wire.Version}, Host: i.Self.Host, Fingerprint: i.Signer.Fingerprint(),
-		PublicKey: base64.RawURLEncoding.EncodeToString(i.Signer.PublicKey()),
-		Recipient: i.Self.Recipient, Inbox: i.Self.Inbox, Iat: now.Unix(), Exp: now.Add(cardLife).Unix(),
+	public, _ := i.Signer.Key(fingerprint)
+	compact, err := i.Signer.SignAs(fingerprint, token.Card, wire.Card{
+		Versions: []int{wire.Version}, Host: i.Self.Host, Fingerprint: fingerprint,
+		PublicKey: base64.RawURLEncoding.EncodeToString(public),
+		Recipient: i.Recipient(), Inbox: i.Self.Inbox, Iat: now.Unix(), Exp: now.Add(cardLife).Unix(),
 	})
 	if err != nil {
 		return "", err
 	}
-	i.card.compact, i.card.at = compact, now
+	i.card.compact, i.card.key, i.card.at = compact, fingerprint, now
 	return compact, nil
 }
 

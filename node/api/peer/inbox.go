@@ -35,12 +35,14 @@ type Config struct {
 	Coordination Coordination
 	Strangers    coordination.StrangerStore
 	Signer       *token.Signer
-	// Open opens what was sealed for Self.Recipient.
-	Open  func(sealed []byte) ([]byte, error)
-	Self  coordination.Self
-	Clock node.Clock
-	IDs   node.IDs
-	Log   *slog.Logger
+	// Open opens what was sealed for the node.
+	Open func(sealed []byte) ([]byte, error)
+	// Recipient is what is sealed for the node today; where nil always Self.Recipient.
+	Recipient func() string
+	Self      coordination.Self
+	Clock     node.Clock
+	IDs       node.IDs
+	Log       *slog.Logger
 	// ClientIP tells where a request comes from, for a node behind a proxy. Where
 	// nil it is the connection's other end.
 	ClientIP func(*http.Request) string
@@ -70,6 +72,9 @@ func New(config Config) *Inbox {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
+	if config.Recipient == nil {
+		config.Recipient = func() string { return config.Self.Recipient }
+	}
 	if config.ClientIP == nil {
 		config.ClientIP = remoteIP
 	}
@@ -92,6 +97,7 @@ var (
 	errTooLarge = node.Errorf(node.TooLarge, "The envelope is larger than 64 KiB.")
 	errSlowDown = &node.Error{Code: node.RateLimited, Message: "Too many messages from there were refused. Wait a minute.",
 		Details: map[string]any{problem.RetryAfterDetail: 60}}
+	errKeyWaits    = node.Errorf(node.Unavailable, "The owner here has not accepted this key yet. Send it again later.")
 	errUnavailable = node.Errorf(node.Unavailable, "The node cannot take this now. Send it again later.")
 )
 
@@ -120,6 +126,7 @@ type arrival struct {
 	ip         string
 	connection coordination.Connection
 	connected  bool   // there is a connection between the two addresses, in any status
+	key        string // fingerprint of the key of the contact's that has signed it
 	answer     []byte // stored when it came before
 	head       bool   // the sender wants to keep the head of our log
 }
@@ -137,10 +144,30 @@ func (i *Inbox) receive(ctx context.Context, compact []byte, ip string, head boo
 	if err := i.find(ctx, &a); err != nil {
 		return nil, err
 	}
-	if !a.connected || !signedBy(a.connection.Peer, compact) {
+	key, waits := signerOf(a.connection, compact)
+	switch {
+	case waits:
+		return nil, errKeyWaits
+	case !a.connected || key == "":
 		return i.stranger(ctx, a)
 	}
+	a.key = key
 	return i.known(ctx, a)
+}
+
+// signerOf names the key of a contact's that has signed an envelope: the pinned one,
+// or one that it has replaced. waits says that it is a new one, about which the
+// owner has not decided yet.
+func signerOf(c coordination.Connection, compact []byte) (fingerprint string, waits bool) {
+	if signedBy(c.Peer.PublicKey, compact) {
+		return c.Peer.Fingerprint, false
+	}
+	for _, earlier := range c.Peer.Earlier {
+		if signedBy(earlier.PublicKey, compact) {
+			return earlier.Fingerprint, false
+		}
+	}
+	return "", c.Offer != nil && signedBy(c.Offer.PublicKey, compact)
 }
 
 // find looks for the key that the envelope has to be signed with, and for the
@@ -160,36 +187,37 @@ func (i *Inbox) find(ctx context.Context, a *arrival) error {
 	return i.unavailable(ctx, err, "find the connection of an envelope")
 }
 
-func signedBy(peer coordination.Peer, compact []byte) bool {
-	key, err := token.ParseKey(peer.PublicKey)
+func signedBy(publicKey, compact []byte) bool {
+	key, err := token.ParseKey(publicKey)
 	var verified wire.Envelope
 	return err == nil && token.Open(token.Envelope, key, string(compact), &verified) == nil
 }
 
-// known takes a message whose signature is the pinned one. The stored answer
+// known takes a message whose signature is the pinned one, or by a key before that:
+// then it is only told so. The stored answer
 // comes before the question whether it is timely: what was applied stays
 // applied, and its sender should learn so.
 func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 	peer := a.connection.Peer
-	if _, over := i.rejected.Over(peer.Fingerprint, i.Clock.Now()); over {
+	if _, over := i.rejected.Over(a.key, i.Clock.Now()); over {
 		return nil, errSlowDown
 	}
 	if !i.ours(a.envelope) || a.envelope.V != max(peer.Version, 1) {
-		return nil, i.reject(peer, errNotValid)
+		return nil, i.reject(a, errNotValid)
 	}
 	if a.answer != nil {
-		return a.answer, nil
+		return i.again(ctx, a)
 	}
 	if a.envelope.Timeliness(i.Clock.Now()) != wire.Timely {
-		return nil, i.reject(peer, errNotValid)
+		return nil, i.reject(a, errNotValid)
 	}
-	in := coordination.Incoming{Envelope: a.envelope, ConnectionID: a.connection.ID, Sha256: a.sha256, Head: a.head}
+	in := coordination.Incoming{Envelope: a.envelope, ConnectionID: a.connection.ID, Sha256: a.sha256, Key: a.key, Head: a.head}
 	inner, err := i.open(a.envelope)
 	if in.Inner = inner; err != nil {
 		// Signed by the peer, so it gets a signed answer: its sender need not try again.
 		in.Inner, in.Forged = wire.Inner{}, true
 	}
-	return i.apply(ctx, in, peer)
+	return i.apply(ctx, in)
 }
 
 // open gives the sealed part. A request to connect has to name a recipient that
@@ -211,7 +239,7 @@ func (i *Inbox) open(envelope wire.Envelope) (wire.Inner, error) {
 }
 
 // apply receives and signs in one transaction; the answer leaves after the commit.
-func (i *Inbox) apply(ctx context.Context, in coordination.Incoming, peer coordination.Peer) ([]byte, error) {
+func (i *Inbox) apply(ctx context.Context, in coordination.Incoming) ([]byte, error) {
 	var signed []byte
 	var ack wire.Ack
 	err := i.DB.InTx(ctx, func(tx node.Tx) (err error) {
@@ -222,7 +250,7 @@ func (i *Inbox) apply(ctx context.Context, in coordination.Incoming, peer coordi
 		return nil, i.unavailable(ctx, err, "receive an envelope")
 	}
 	if ack.Status == wire.Rejected && ack.Code != wire.CodeGap && ack.Code != wire.CodeUnavailable {
-		i.rejected.Spend(peer.Fingerprint, i.Clock.Now())
+		i.rejected.Spend(in.Key, i.Clock.Now())
 	}
 	return signed, nil
 }
@@ -231,7 +259,7 @@ func (i *Inbox) apply(ctx context.Context, in coordination.Incoming, peer coordi
 func (i *Inbox) sign(made *wire.Ack) func(wire.Ack) ([]byte, error) {
 	return func(ack wire.Ack) ([]byte, error) {
 		*made = ack
-		signed, err := i.Signer.Sign(token.Ack, ack)
+		signed, err := i.Signer.SignAs(ack.SignAs, token.Ack, ack)
 		return []byte(signed), err
 	}
 }
@@ -241,9 +269,27 @@ func (i *Inbox) ours(envelope wire.Envelope) bool {
 	return err == nil && address.Host == i.Self.Host
 }
 
+// again gives a stored answer once more. Where the contact knows us by another key by
+// now, it is signed with that one.
+func (i *Inbox) again(ctx context.Context, a arrival) ([]byte, error) {
+	as := a.connection.KnownKey
+	if !i.Signer.Holds(as) {
+		as = i.Signer.Fingerprint()
+	}
+	if by := token.SignedWith(token.Ack, string(a.answer)); by == as || by == "" {
+		return a.answer, nil
+	}
+	var ack wire.Ack
+	if err := i.Signer.OpenOwn(token.Ack, string(a.answer), &ack); err != nil {
+		return nil, i.unavailable(ctx, err, "read a stored answer")
+	}
+	signed, err := i.Signer.SignAs(as, token.Ack, ack)
+	return []byte(signed), err
+}
+
 // reject counts a message against the node that signed it.
-func (i *Inbox) reject(peer coordination.Peer, err error) error {
-	i.rejected.Spend(peer.Fingerprint, i.Clock.Now())
+func (i *Inbox) reject(a arrival, err error) error {
+	i.rejected.Spend(a.key, i.Clock.Now())
 	return err
 }
 

@@ -71,7 +71,7 @@ func (i *Inbox) Introduce(ctx context.Context, stranger coordination.Stranger, p
 // says of recipient and inbox has to be what the card says.
 func (i *Inbox) verified(stranger coordination.Stranger, peer coordination.Peer) (coordination.Incoming, bool) {
 	var envelope wire.Envelope
-	if token.Peek(token.Envelope, string(stranger.Envelope), &envelope) != nil || !signedBy(peer, stranger.Envelope) ||
+	if token.Peek(token.Envelope, string(stranger.Envelope), &envelope) != nil || !signedBy(peer.PublicKey, stranger.Envelope) ||
 		envelope.Timeliness(i.Clock.Now()) != wire.Timely {
 		return coordination.Incoming{}, false
 	}

@@ -1,8 +1,6 @@
 package socket
 
 import (
-	"encoding/base64"
-
 	"agentlink/actions"
 	"agentlink/coordination"
 	"agentlink/node"
@@ -23,7 +21,7 @@ func (s *Server) exportReceipt(tx node.Tx, r ByID) (actions.ReceiptFile, error) 
 	if node.ValidID(r.ID) {
 		run, err := s.Actions.Find(tx, "", r.ID)
 		if err == nil {
-			return actions.FileOfRun(run, s.Info().PublicKey)
+			return actions.FileOfRun(run, s.Signer.KeyOf)
 		}
 		if node.CodeOf(err) != node.NotFound {
 			return actions.ReceiptFile{}, err
@@ -42,11 +40,11 @@ func (s *Server) exportReceipt(tx node.Tx, r ByID) (actions.ReceiptFile, error) 
 func (s *Server) receiptOfTask(tx node.Tx, task coordination.Task) (actions.ReceiptFile, error) {
 	confirmed := task.Copy.Confirmation
 	if confirmed == nil || confirmed.By == task.Role {
-		return actions.FileOfTask(task, s.Info().PublicKey)
+		return actions.FileOfTask(task, s.Signer.KeyOf)
 	}
 	connection, err := s.Coordination.Connection(tx, task.AgentID, task.ConnectionID)
 	if err != nil {
 		return actions.ReceiptFile{}, err
 	}
-	return actions.FileOfTask(task, base64.RawURLEncoding.EncodeToString(connection.Peer.PublicKey))
+	return actions.FileOfTask(task, connection.Peer.Key)
 }

@@ -22,6 +22,7 @@ import (
 	"agentlink/node/backup"
 	"agentlink/node/oauth"
 	"agentlink/node/owner"
+	"agentlink/node/token"
 	"agentlink/policy"
 )
 
@@ -63,6 +64,7 @@ type Config struct {
 	Events       audit.Store
 	Witness      Comparer
 	Info         func() Info
+	Signer       *token.Signer
 	// Backup writes the content of a backup.
 	Backup func(ctx context.Context, w io.Writer) (backup.Report, error)
 	// Restored tells of the last restore; zero for none.

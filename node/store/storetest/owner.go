@@ -160,7 +160,7 @@ func keysAtOnce(t *testing.T, s *store.Store) {
 				t.Error(err)
 				return
 			}
-			recipients[i] = loaded.Recipient
+			recipients[i] = loaded.Recipient()
 		})
 	}
 	done.Wait()
