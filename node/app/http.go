@@ -26,13 +26,13 @@ type served struct {
 // servers makes the servers of a node. requests is the context of all requests:
 // when it ends, those that wait do.
 func (n *Node) servers(requests context.Context) ([]served, error) {
-	private := api.NewServer(api.Headers(n.overTLS, n.privateSide()))
+	private := api.NewServer(n.guarded(n.privateSide()))
 	all := []served{
 		{"private", private, n.listeners.private},
 		{"owner", n.socket.HTTP(), n.listeners.owner},
 	}
 	if n.listeners.public != nil {
-		public := &http.Server{Handler: api.Headers(n.overTLS, n.inbox.Handler())}
+		public := &http.Server{Handler: n.guarded(n.inbox.Handler())}
 		peer.Harden(public)
 		all = append(all, served{"public", public, n.listeners.public})
 	}
@@ -81,6 +81,11 @@ func (n *Node) certificate() (*tls.Config, error) {
 		return nil, err
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: files.get}, nil
+}
+
+// guarded is what stands before every door that is reached over TCP.
+func (n *Node) guarded(doors http.Handler) http.Handler {
+	return api.BehindProxies(n.settings.TrustedProxies, api.Headers(n.overTLS, doors))
 }
 
 // overTLS says whether a host is one of this node's that is reached by https.

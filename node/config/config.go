@@ -25,6 +25,7 @@ const (
 	ApprovalTTLName          = "AGENTLINK_APPROVAL_TTL_HOURS"
 	AllowPlainHTTPName       = "AGENTLINK_ALLOW_PLAIN_HTTP"
 	AllowPeerNetworksName    = "AGENTLINK_ALLOW_PEER_NETWORKS"
+	TrustedProxiesName       = "AGENTLINK_TRUSTED_PROXIES"
 )
 
 // Config is a node's settings. What Load gives is complete; Check says whether
@@ -58,6 +59,8 @@ type Config struct {
 	AllowPlainHTTP bool
 	// AllowPeerNetworks are private networks that peers may be in.
 	AllowPeerNetworks []netip.Prefix
+	// TrustedProxies are the addresses of proxies that say whom a request came from.
+	TrustedProxies []netip.Prefix
 }
 
 // Defaults and limits.
@@ -86,6 +89,7 @@ func Load(getenv func(string) string) (Config, error) {
 		ApprovalTTL:          r.approvalTTL(),
 		AllowPlainHTTP:       r.yes(AllowPlainHTTPName),
 		AllowPeerNetworks:    r.networks(),
+		TrustedProxies:       r.proxies(),
 	}
 	if r.err != nil {
 		return Config{}, r.err

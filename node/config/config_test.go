@@ -54,7 +54,7 @@ func TestEverySetting(t *testing.T) {
 		DataDirName: "/srv/agentlink", DatabaseURLName: "postgres://ada:hunter2@db.example:5432/link?sslmode=verify-full", ListenName: "127.0.0.1:80",
 		PublicListenName: "[::]:443", PublicURLName: "https://node.example.org/", DashboardURLName: "https://desk.example.org/", TLSCertName: "/srv/cert.pem", TLSKeyName: "/srv/key.pem",
 		MasterKeyFileName: "/srv/master.key", MasterPassphraseFileName: "/srv/phrase", ApprovalTTLName: "720", AllowPlainHTTPName: "TRUE",
-		AllowPeerNetworksName: "192.168.1.0/24, 10.0.0.0/8,fd00::/8 , 100.64.0.0/10,172.16.3.0/30,",
+		AllowPeerNetworksName: "192.168.1.0/24, 10.0.0.0/8,fd00::/8 , 100.64.0.0/10,172.16.3.0/30,", TrustedProxiesName: "127.0.0.1, ::1,10.0.0.0/8",
 	})
 	want := Config{
 		DataDir: "/srv/agentlink", Database: "postgres://ada:hunter2@db.example:5432/link?sslmode=verify-full", Listen: "127.0.0.1:80",
@@ -64,6 +64,7 @@ func TestEverySetting(t *testing.T) {
 			netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"),
 			netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("172.16.3.0/30"),
 		},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("10.0.0.0/8")},
 	}
 	if diff := cmp.Diff(want, c, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Error(diff)
@@ -114,6 +115,7 @@ func TestLoadRefuses(t *testing.T) {
 		},
 		ApprovalTTLName:    {"0", "721", "-1", "24h", "1.5", "a day", "99999999999999999999"},
 		AllowPlainHTTPName: {"maybe", "2", "truee"},
+		TrustedProxiesName: {"proxy", "10.0.0.1/8", "0.0.0.0/0", "::/0", "127.0.0.1 ::1", "127.0.0.1:443"},
 		AllowPeerNetworksName: {
 			"192.168.1.7", "192.168.1.7/24", "192.168.1.0/33", "0.0.0.0/0", "::/0", "127.0.0.0/8", "::1/128", "169.254.0.0/16", "169.254.169.254/32", "fe80::/10", "8.8.8.0/24",
 			"192.0.0.0/8", "172.16.0.0/11", "224.0.0.0/4", "192.168.1.0/24,8.8.8.0/24", "lan", "192.168.1.0/24;10.0.0.0/8", "::ffff:10.0.0.0/104", "fc00::/6",

@@ -170,6 +170,27 @@ func (r *reader) networks() []netip.Prefix {
 	return networks
 }
 
+// proxies reads addresses, and networks of them.
+func (r *reader) proxies() []netip.Prefix {
+	var proxies []netip.Prefix
+	for text := range strings.SplitSeq(r.value(TrustedProxiesName, ""), ",") {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+		if address, err := netip.ParseAddr(text); err == nil {
+			text = netip.PrefixFrom(address, address.BitLen()).String()
+		}
+		proxy, err := netip.ParsePrefix(text)
+		if err != nil || proxy.Masked() != proxy || proxy.Bits() == 0 {
+			r.refuse("%s holds %q: set it to the addresses of your proxies, such as 127.0.0.1, with commas between them", TrustedProxiesName, text)
+			continue
+		}
+		proxies = append(proxies, proxy)
+	}
+	return proxies
+}
+
 // privateRanges are what people number their own networks with: RFC 1918, the
 // shared space of carriers and overlay networks (RFC 6598), and RFC 4193.
 var privateRanges = []netip.Prefix{

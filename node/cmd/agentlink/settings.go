@@ -26,6 +26,7 @@ var settings = []setting{
 	{"approval-ttl-hours", config.ApprovalTTLName, "how long an approval waits for you (default 24)"},
 	{"allow-plain-http", config.AllowPlainHTTPName, "true accepts http beyond this machine, where something else encrypts"},
 	{"allow-peer-networks", config.AllowPeerNetworksName, "private networks that peers may be in, with commas between them"},
+	{"trusted-proxies", config.TrustedProxiesName, "addresses of proxies whose X-Forwarded-For is believed, with commas between them"},
 }
 
 const settingsHelp = `Each setting can be given as a flag or in the environment: --public-url is
