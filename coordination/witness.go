@@ -41,6 +41,7 @@ type Witness struct {
 	Address      string // of our agent that it knows
 	Contact      string
 	Peer         Peer
+	Key          string // of ours that it knows; "" is today's
 }
 
 // Witnesses lists the active contacts at other nodes.
@@ -64,7 +65,7 @@ func (s *Service) Witnesses(tx node.Tx) (list []Witness, err error) {
 				}
 				addresses[c.AgentID] = s.address(agent)
 			}
-			list = append(list, Witness{ConnectionID: c.ID, Address: addresses[c.AgentID], Contact: c.Contact, Peer: c.Peer})
+			list = append(list, Witness{ConnectionID: c.ID, Address: addresses[c.AgentID], Contact: c.Contact, Peer: c.Peer, Key: s.signsAs(c)})
 		}
 		if len(connections) < page.Limit {
 			return list, nil

@@ -45,7 +45,7 @@ func (w *Witnesses) Ask(ctx context.Context, contact coordination.Witness) ([]wi
 		V: max(contact.Peer.Version, 1), Iss: contact.Address, Aud: contact.Contact, JTI: w.IDs.New(),
 		Iat: now.Unix(), Exp: now.Add(questionLife).Unix(),
 	}
-	compact, err := w.Signer.Sign(token.WitnessRequest, request)
+	compact, err := w.Signer.SignAs(contact.Key, token.WitnessRequest, request)
 	if err != nil {
 		return nil, err
 	}

@@ -272,10 +272,7 @@ func (i *Inbox) ours(envelope wire.Envelope) bool {
 // again gives a stored answer once more. Where the contact knows us by another key by
 // now, it is signed with that one.
 func (i *Inbox) again(ctx context.Context, a arrival) ([]byte, error) {
-	as := a.connection.KnownKey
-	if !i.Signer.Holds(as) {
-		as = i.Signer.Fingerprint()
-	}
+	as := i.knownAs(a.connection)
 	if by := token.SignedWith(token.Ack, string(a.answer)); by == as || by == "" {
 		return a.answer, nil
 	}
@@ -285,6 +282,14 @@ func (i *Inbox) again(ctx context.Context, a arrival) ([]byte, error) {
 	}
 	signed, err := i.Signer.SignAs(as, token.Ack, ack)
 	return []byte(signed), err
+}
+
+// knownAs is the key of ours that a contact knows; today's where that one is gone.
+func (i *Inbox) knownAs(c coordination.Connection) string {
+	if i.Signer.Holds(c.KnownKey) {
+		return c.KnownKey
+	}
+	return i.Signer.Fingerprint()
 }
 
 // reject counts a message against the node that signed it.

@@ -47,7 +47,7 @@ func (i *Inbox) testify(ctx context.Context, compact, ip string) ([]byte, error)
 		return nil, errAskedOften
 	}
 	i.asked.Spend(a.connection.ID, i.Clock.Now())
-	return i.testimony(ctx, request, a.connection.ID)
+	return i.testimony(ctx, request, a.connection)
 }
 
 func (i *Inbox) mayAsk(a arrival, request wire.WitnessRequest, compact string) bool {
@@ -63,15 +63,15 @@ func (i *Inbox) mayAsk(a arrival, request wire.WitnessRequest, compact string) b
 		!iat.After(now.Add(wire.MaxSkew)) && now.Before(exp.Add(wire.MaxSkew)) && exp.Sub(iat) <= witnessLife
 }
 
-func (i *Inbox) testimony(ctx context.Context, request wire.WitnessRequest, connectionID string) ([]byte, error) {
+func (i *Inbox) testimony(ctx context.Context, request wire.WitnessRequest, c coordination.Connection) ([]byte, error) {
 	answer := wire.WitnessAnswer{Iss: request.Aud, Aud: request.Iss, Ref: request.JTI, Iat: i.Clock.Now().Unix()}
 	err := i.DB.View(ctx, func(tx node.Tx) (err error) {
-		answer.Heads, err = i.Coordination.Testimony(tx, connectionID)
+		answer.Heads, err = i.Coordination.Testimony(tx, c.ID)
 		return err
 	})
 	if err != nil {
 		return nil, i.unavailable(ctx, err, "read the heads of a contact's log")
 	}
-	signed, err := i.Signer.Sign(token.WitnessAnswer, answer)
+	signed, err := i.Signer.SignAs(i.knownAs(c), token.WitnessAnswer, answer)
 	return []byte(signed), i.unavailable(ctx, err, "sign the heads of a contact's log")
 }
