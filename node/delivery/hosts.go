@@ -101,7 +101,8 @@ func (h *hosts) silent(name, lane string, now time.Time, asked time.Duration, ji
 		return x.until // of the same round, or of none
 	}
 	x.rounds++
-	x.until = now.Add(max(roundPause(x.rounds, jitter), asked))
+	// Databases keep microseconds: what is due then must not be too early.
+	x.until = now.Add(max(roundPause(x.rounds, jitter), asked)).Truncate(time.Microsecond)
 	return x.until
 }
 
