@@ -29,6 +29,7 @@ var suite = map[string]func(t *testing.T, open func(t *testing.T) *store.Store){
 	"OwnerAccess":  OwnerAccess,
 	"Audit":        Audit,
 	"Outbox":       Outbox,
+	"PeerHeads":    PeerHeads,
 	"Policy":       Policy,
 	"Strangers":    Strangers,
 }
