@@ -5,6 +5,7 @@ package nodetest
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -34,6 +35,9 @@ type Options struct {
 	PeerTimeout time.Duration
 	// New leaves the set-up to the test; it begins at SetUpLink.
 	New bool
+	// Log gets everything that the node logs, at the most talkative level; nil: the
+	// test's log gets warnings and errors.
+	Log io.Writer
 	// Settings are further settings by their names in the environment.
 	Settings map[string]string
 }
@@ -104,8 +108,15 @@ func (n *Node) appOptions() app.Options {
 	return app.Options{
 		Clock: n.options.Clock, Executors: n.options.Executors, Version: "test", Poll: 20 * time.Millisecond,
 		Still: n.options.Still, PeerTimeout: n.options.PeerTimeout,
-		Log: slog.New(slog.NewTextHandler(testLog{n.tb}, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log: n.log(),
 	}
+}
+
+func (n *Node) log() *slog.Logger {
+	if n.options.Log != nil {
+		return slog.New(slog.NewJSONHandler(n.options.Log, &slog.HandlerOptions{Level: slog.LevelDebug - 4}))
+	}
+	return slog.New(slog.NewTextHandler(testLog{n.tb}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // serve starts the node, and returns when it is ready.

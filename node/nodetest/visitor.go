@@ -17,6 +17,9 @@ import (
 // Visitor is the owner's browser without scripts: it keeps cookies, opens pages
 // and sends their forms.
 type Visitor struct {
+	// UserAgent is what the browser says of itself.
+	UserAgent string
+
 	tb     testing.TB
 	base   string
 	client http.Client
@@ -111,6 +114,9 @@ func (v *Visitor) Post(path string, form url.Values) Page {
 
 func (v *Visitor) send(r *http.Request) Page {
 	v.tb.Helper()
+	if v.UserAgent != "" {
+		r.Header.Set("User-Agent", v.UserAgent)
+	}
 	response, err := v.client.Do(r)
 	if err != nil {
 		v.tb.Fatalf("%s %s: %v", r.Method, r.URL.Path, err)
@@ -197,6 +203,16 @@ func (p Page) Submit(button string, values url.Values) Page {
 	}
 	p.v.tb.Fatalf("%s has no button %q: %s", p.URL.Path, button, p.Text())
 	return Page{}
+}
+
+// Button says whether the page has a button with this text.
+func (p Page) Button(text string) bool {
+	for n := range p.Root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "button" && textOf(n) == text {
+			return true
+		}
+	}
+	return false
 }
 
 func (p Page) send(form, button *html.Node, values url.Values) Page {
