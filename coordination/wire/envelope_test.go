@@ -47,6 +47,18 @@ func innerOf(e wire.Envelope) wire.Inner {
 // same stands for sealing where sealing does not matter.
 func same(text []byte) ([]byte, error) { return text, nil }
 
+// TestTypes: a message is chat, of a task, about a connection or about a key.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	for _, typ := range append([]wire.Type{"work.later"}, wire.Types...) {
+		head, _, _ := strings.Cut(string(typ), ".")
+		want := [3]bool{head == "task", head == "connection", head == "key"}
+		if got := [3]bool{typ.ForTask(), typ.Notice(), typ.ForKey()}; got != want {
+			t.Errorf("%s: for a task, notice and for a key are %v, want %v", typ, got, want)
+		}
+	}
+}
+
 func TestValid(t *testing.T) {
 	t.Parallel()
 	for _, typ := range wire.Types {
@@ -86,6 +98,7 @@ func TestValid(t *testing.T) {
 		"chat with a number":     chat(func(e *wire.Envelope) { e.Seq = 1 }),
 		"chat with an ack":       chat(func(e *wire.Envelope) { e.Ack = 1 }),
 		"request with a task":    chat(func(e *wire.Envelope) { e.Type, e.Task, e.Seq = wire.ConnectionRequest, uid, 1 }),
+		"key with a task":        chat(func(e *wire.Envelope) { e.Type, e.Task, e.Seq = wire.KeyRotate, uid, 1 }),
 		"proposal, no task":      task(func(e *wire.Envelope) { e.Task = "" }),
 		"proposal, no number":    task(func(e *wire.Envelope) { e.Seq = 0 }),
 		"proposal, number below": task(func(e *wire.Envelope) { e.Seq = -3 }),
