@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"agentlink/coordination"
-	"agentlink/node"
 )
 
 // copies are the tasks of both sides, by uid.
 type copies [2]map[string]coordination.Task
 
-func (h *history) copies() copies { return copies{h.tasks(h.sides[0]), h.tasks(h.sides[1])} }
+func (h *history) copies() copies {
+	return copies{h.sides[0].known(h).tasks(), h.sides[1].known(h).tasks()}
+}
 
 // copiesAgree is I1.
 func copiesAgree(h *history, tasks copies) string {
@@ -33,19 +34,6 @@ func copiesAgree(h *history, tasks copies) string {
 		}
 	}
 	return ""
-}
-
-// tasks reads the copies of a side, without those that nobody was told of.
-func (h *history) tasks(s *side) map[string]coordination.Task {
-	found := map[string]coordination.Task{}
-	s.in(h.t, func(tx node.Tx) error {
-		list, err := s.coordination.Tasks(tx, s.agent.ID, coordination.TaskFilter{}, coordination.Page{Limit: 100})
-		for _, task := range list {
-			found[task.UID] = task
-		}
-		return err
-	})
-	return found
 }
 
 func flagged(t coordination.Task) bool { return t.OutOfStep || t.Disagreement != "" }

@@ -57,8 +57,7 @@ var rare = []string{
 // manySeeds make a run long.
 const manySeeds = 20_000
 
-// wantCovered fails for every expected event that never happened, and tells how
-// often the others did.
+// wantCovered fails for every expected event that never happened.
 func wantCovered(t *testing.T, seeds int) {
 	t.Helper()
 	seen.Lock()
@@ -72,9 +71,16 @@ func wantCovered(t *testing.T, seeds int) {
 			t.Errorf("over all seeds it never happened that %s", event)
 		}
 	}
-	var report strings.Builder
+}
+
+// report tells what happened, and how often.
+func report(t *testing.T) {
+	t.Helper()
+	seen.Lock()
+	defer seen.Unlock()
+	var text strings.Builder
 	for _, event := range slices.Sorted(maps.Keys(seen.count)) {
-		fmt.Fprintf(&report, "\n%9d  %s", seen.count[event], event)
+		fmt.Fprintf(&text, "\n%9d  %s", seen.count[event], event)
 	}
-	t.Logf("what happened, and how often:%s", report.String())
+	t.Logf("what happened, and how often:%s", text.String())
 }

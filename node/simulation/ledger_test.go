@@ -3,7 +3,6 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"agentlink/coordination"
 	"agentlink/coordination/wire"
@@ -17,7 +16,10 @@ func ledgerIsTrue(h *history, tasks copies) string {
 	for i, s := range h.sides {
 		told := h.ledger(s, h.sides[1-i].address())
 		for uid := range tasks[1-i] {
-			for _, m := range h.received(h.sides[1-i], uid) {
+			for _, m := range h.sides[1-i].known(h).messages() {
+				if m.Direction != coordination.In || !inCopy(m, uid) {
+					continue
+				}
 				for field, value := range proposed(m) {
 					d, ok := told[m.ID+field]
 					if !ok || string(d.Value) != string(value) || d.Withdrawn {
@@ -46,16 +48,6 @@ func (h *history) ledger(s *side, contact string) map[string]coordination.Disclo
 		})
 	}
 	return found
-}
-
-// received reads what a side took in of a task.
-func (h *history) received(s *side, uid string) (messages []coordination.Message) {
-	s.in(h.t, func(tx node.Tx) error {
-		all, err := s.store.TaskMessages(tx, s.agent.ID, uid)
-		messages = slices.DeleteFunc(all, func(m coordination.Message) bool { return m.Direction != coordination.In })
-		return err
-	})
-	return messages
 }
 
 // proposed are the fields that a message proposes.

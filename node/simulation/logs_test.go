@@ -56,7 +56,7 @@ type entry struct {
 
 func (s *side) entries(h *history) map[entry]int {
 	found := map[entry]int{}
-	filter := audit.Filter{AgentID: s.agent.ID, Limit: 1000}
+	filter := audit.Filter{AgentID: s.agent.ID, Limit: 1000, Hashes: true} // Verify opens the data
 	for more := true; more; {
 		s.in(h.t, func(tx node.Tx) error {
 			rows, err := s.store.AuditRows(tx, filter)
@@ -73,12 +73,12 @@ func (s *side) entries(h *history) map[entry]int {
 
 // changes are what the tables say has happened, as entries that the log has to have.
 func (s *side) changes(h *history) (all []entry) {
-	for _, a := range s.everyApproval(h) {
+	for _, a := range s.known(h).everyApproval() {
 		for _, typ := range approvalEntries(a) {
 			all = append(all, entry{typ, a.ID})
 		}
 	}
-	for _, m := range h.thread(s, coordination.Out) {
+	for _, m := range s.known(h).thread(coordination.Out) {
 		if typ, ok := map[coordination.MessageStatus]audit.Type{
 			coordination.MsgQueued: audit.MessageQueued, coordination.MsgDelivered: audit.MessageDelivered,
 			coordination.MsgRejected: audit.MessageRejected, coordination.MsgFailed: audit.MessageFailed,
@@ -87,7 +87,7 @@ func (s *side) changes(h *history) (all []entry) {
 			all = append(all, entry{typ, m.ID})
 		}
 	}
-	for _, m := range h.thread(s, coordination.In) {
+	for _, m := range s.known(h).thread(coordination.In) {
 		switch {
 		case m.Status == coordination.MsgReceived && hasRow(m.Type):
 			all = append(all, entry{audit.MessageReceived, m.ID})
@@ -182,12 +182,12 @@ func nothingIsOpen(h *history) (problem string) {
 		}
 	}
 	for _, s := range h.sides {
-		for _, a := range s.everyApproval(h) {
+		for _, a := range s.known(h).everyApproval() {
 			if a.Status.Open() {
 				return fmt.Sprintf("approval %s of %s is %s", a.ID, s.name, a.Status)
 			}
 		}
-		for _, m := range h.thread(s, coordination.Out) {
+		for _, m := range s.known(h).thread(coordination.Out) {
 			if m.Status == coordination.MsgPendingApproval {
 				return fmt.Sprintf("%s %s of %s still waits for the owner", m.Type, m.ID, s.name)
 			}

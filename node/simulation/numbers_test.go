@@ -5,20 +5,19 @@ import (
 
 	"agentlink/coordination"
 	"agentlink/coordination/wire"
-	"agentlink/node"
 )
 
 // numbersAreWhole is I8: of every task the other side's numbers 1 to n were
 // processed, and every message that came is one that was sent, to the byte.
 func numbersAreWhole(h *history, tasks copies) string {
-	sent := [2]map[string]coordination.Message{h.thread(h.sides[0], coordination.Out), h.thread(h.sides[1], coordination.Out)}
+	sent := [2]map[string]coordination.Message{h.sides[0].known(h).thread(coordination.Out), h.sides[1].known(h).thread(coordination.Out)}
 	for i, s := range h.sides {
 		for uid, task := range tasks[i] {
 			if problem := s.numbered(h, task, tasks[1-i][uid]); problem != "" {
 				return fmt.Sprintf("%s, task %s: %s", s.name, uid, problem)
 			}
 		}
-		came := h.thread(s, coordination.In)
+		came := s.known(h).thread(coordination.In)
 		for id, m := range came {
 			switch there, ok := sent[1-i][id]; {
 			case !ok:
@@ -46,56 +45,28 @@ func numbersAreWhole(h *history, tasks copies) string {
 // connection's.
 func hasRow(t wire.Type) bool { return t != wire.TaskVoid && !t.Notice() }
 
-func (s *side) numbered(h *history, task, theirs coordination.Task) (problem string) {
+func (s *side) numbered(h *history, task, theirs coordination.Task) string {
 	if !flagged(task) && !flagged(theirs) && theirs.UID != "" && task.InSeq != theirs.OutSeq && !s.cutOff(h, task, theirs) {
 		return fmt.Sprintf("%d numbers were processed, and the other side gave %d", task.InSeq, theirs.OutSeq)
 	}
-	s.in(h.t, func(tx node.Tx) error {
-		for seq := int64(1); seq <= task.InSeq; seq++ {
-			if _, err := s.store.NumberedMessage(tx, task.AgentID, task.UID, coordination.In, seq); err != nil {
-				problem = fmt.Sprintf("number %d of %d: %v", seq, task.InSeq, err)
-				return nil
-			}
+	there := map[int64]bool{}
+	for _, m := range s.known(h).thread(coordination.In) {
+		there[m.Seq] = there[m.Seq] || m.TaskUID == task.UID
+	}
+	for seq := int64(1); seq <= task.InSeq; seq++ {
+		if !there[seq] {
+			return fmt.Sprintf("number %d of %d is missing", seq, task.InSeq)
 		}
-		return nil
-	})
-	return problem
+	}
+	return ""
 }
 
 // cutOff says whether a task had ended alike on both sides when its connection
 // did: a cancel that was under way then reaches nobody, and changes nothing.
-func (s *side) cutOff(h *history, task, theirs coordination.Task) (ended bool) {
+func (s *side) cutOff(h *history, task, theirs coordination.Task) bool {
 	if task.Status != coordination.CancelledTask || theirs.Status != coordination.CancelledTask {
 		return false
 	}
-	s.in(h.t, func(tx node.Tx) error {
-		c, err := s.connection(tx)
-		ended = c.Status == coordination.ConnRevoked
-		return err
-	})
-	return ended
-}
-
-// thread reads all messages between the two agents, by id.
-func (h *history) thread(s *side, direction coordination.Direction) map[string]coordination.Message {
-	found := map[string]coordination.Message{}
-	page := coordination.Page{Limit: 100}
-	for more := true; more; {
-		s.in(h.t, func(tx node.Tx) error {
-			c, err := s.connection(tx)
-			if err != nil {
-				return err
-			}
-			list, err := s.store.Thread(tx, c.ID, page)
-			for _, m := range list {
-				if m.Direction == direction {
-					found[m.ID] = m
-				}
-				page.BeforeAt, page.BeforeID = m.CreatedAt, m.ID
-			}
-			more = len(list) == page.Limit
-			return err
-		})
-	}
-	return found
+	c, _ := s.known(h).who()
+	return c.Status == coordination.ConnRevoked
 }

@@ -2,8 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 
 	"agentlink/node/store/storetest"
@@ -24,12 +22,7 @@ func TestSimulationOnPostgres(t *testing.T) {
 	if raceDetector {
 		t.Skip("runs without -race: make sim")
 	}
-	count := postgresSeeds
-	if some := os.Getenv("AGENTLINK_SIM_POSTGRES_SEEDS"); some != "" {
-		var err error
-		count, err = strconv.Atoi(some)
-		must(t, err)
-	}
+	count := asked(t, "AGENTLINK_SIM_POSTGRES_SEEDS", postgresSeeds)
 	for first := 0; first < count; first += perWorld {
 		t.Run(fmt.Sprintf("%d-%d", first+1, min(first+perWorld, count)), func(t *testing.T) {
 			t.Parallel()

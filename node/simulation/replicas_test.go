@@ -194,7 +194,7 @@ func TestOwnerDecidesTwice(t *testing.T) {
 		if own.Status != coordination.PendingOwner || theirs.Status != coordination.PendingIncoming {
 			t.Fatalf("ours is %s, theirs %s", own.Status, theirs.Status)
 		}
-		asked := first.approvals(ana, approvals.Pending)[0]
+		asked := ana.known(first).approvals(approvals.Pending)[0]
 		atOnce(all, func(h *history, i int) {
 			s := h.sides[0]
 			h.tx(s, "decides", func(tx node.Tx) (err error) {

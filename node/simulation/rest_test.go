@@ -69,22 +69,11 @@ func (h *history) waiting() (text string) {
 // connection, of an ended one the notices.
 func (h *history) quiet() bool {
 	for _, s := range h.sides {
-		waiting := 0
-		s.in(h.t, func(tx node.Tx) error {
-			c, err := s.connection(tx)
-			if err != nil {
-				return err
+		c, _ := s.known(h).who()
+		for _, m := range s.known(h).queued() {
+			if c.Status == coordination.ConnActive || m.Type.Notice() {
+				return false
 			}
-			queued, err := s.store.QueuedMessages(tx, s.agent.ID, c.ID)
-			for _, m := range queued {
-				if c.Status == coordination.ConnActive || m.Type.Notice() {
-					waiting++
-				}
-			}
-			return err
-		})
-		if waiting > 0 {
-			return false
 		}
 	}
 	return true

@@ -209,7 +209,7 @@ func (p *pair) decide(s *side, a approvals.Approval, change func(*approvals.Deci
 
 func (p *pair) pending(s *side) approvals.Approval {
 	p.t.Helper()
-	list := p.approvals(s, approvals.Pending)
+	list := s.known(p.history).approvals(approvals.Pending)
 	if len(list) != 1 {
 		p.t.Fatalf("%s has %d pending approvals, want 1", s.name, len(list))
 	}

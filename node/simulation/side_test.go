@@ -60,6 +60,7 @@ type side struct {
 	connected    bool                       // the two sides are, and the history proper has begun
 	decide       decider
 	notes        notes
+	read         *reads
 }
 
 func (s *side) address() string {

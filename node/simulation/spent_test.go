@@ -64,22 +64,18 @@ func (s *side) tied(h *history, key string) (run actions.Run, problem string) {
 
 // confirms counts a side's confirmations of a task.
 func (s *side) confirms(h *history, uid string) (count int) {
-	s.in(h.t, func(tx node.Tx) error {
-		messages, err := s.store.TaskMessages(tx, s.agent.ID, uid)
-		for _, m := range messages {
-			if m.Direction == coordination.Out && m.Type == wire.TaskConfirm {
-				count++
-			}
+	for _, m := range s.known(h).messages() {
+		if m.Direction == coordination.Out && m.Type == wire.TaskConfirm && inCopy(m, uid) {
+			count++
 		}
-		return err
-	})
+	}
 	return count
 }
 
 // approvalsAreSpentOnce is I5.
 func approvalsAreSpentOnce(h *history, _ copies) string {
 	for _, s := range h.sides {
-		for _, a := range s.everyApproval(h) {
+		for _, a := range s.known(h).everyApproval() {
 			happened("an approval ends " + string(a.Status))
 			problem := ""
 			s.in(h.t, func(tx node.Tx) (err error) {
@@ -123,23 +119,6 @@ func (s *side) spentWrongly(tx node.Tx, a approvals.Approval) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// everyApproval pages through the approvals of a side's agent.
-func (s *side) everyApproval(h *history) (all []approvals.Approval) {
-	filter := approvals.Filter{AgentID: s.agent.ID, Limit: 100}
-	for {
-		var page []approvals.Approval
-		s.in(h.t, func(tx node.Tx) (err error) {
-			page, err = s.approvals.Approvals(tx, filter)
-			return err
-		})
-		all = append(all, page...)
-		if len(page) < filter.Limit {
-			return all
-		}
-		filter.BeforeAt, filter.BeforeID = page[len(page)-1].CreatedAt, page[len(page)-1].ID
-	}
 }
 
 // wronglyDecided says why a decision that was taken should have been refused.

@@ -64,13 +64,11 @@ func (h *history) passTime() {
 
 // task picks one of the agent's tasks.
 func (h *history) task(s *side) (task coordination.Task, ok bool) {
-	s.in(h.t, func(tx node.Tx) error {
-		tasks, err := s.coordination.Tasks(tx, s.agent.ID, coordination.TaskFilter{}, coordination.Page{Limit: 10})
-		if len(tasks) > 0 {
-			task, ok = tasks[h.rng.IntN(len(tasks))], true
-		}
-		return err
-	})
+	tasks := s.known(h).list()
+	tasks = tasks[:min(10, len(tasks))]
+	if len(tasks) > 0 {
+		task, ok = tasks[h.rng.IntN(len(tasks))], true
+	}
 	return task, ok
 }
 
@@ -112,12 +110,12 @@ func (h *history) agentActs(s *side) {
 }
 
 func (h *history) sends(s *side, what string, f func(tx node.Tx) (coordination.Result, error)) {
+	var before []coordination.Task
+	if !h.crowded {
+		before = s.known(h).list()
+	}
 	problem := ""
 	h.tx(s, what, func(tx node.Tx) error {
-		before, err := s.visible(tx)
-		if err != nil {
-			return err
-		}
 		result, err := f(tx)
 		if err != nil {
 			return err
@@ -127,9 +125,12 @@ func (h *history) sends(s *side, what string, f func(tx node.Tx) (coordination.R
 		if err := s.noteAllowed(tx, result.ID); err != nil {
 			return err
 		}
-		after, err := s.visible(tx)
-		if !h.crowded && result.Status == coordination.StatusPendingApproval && before != after {
-			problem = fmt.Sprintf("%s %s changed the copies from\n%s\nto\n%s", s.name, what, before, after)
+		if h.crowded || result.Status != coordination.StatusPendingApproval {
+			return nil
+		}
+		after, err := s.tasks(tx)
+		if was, is := visible(before), visible(after); was != is {
+			problem = fmt.Sprintf("%s %s changed the copies from\n%s\nto\n%s", s.name, what, was, is)
 		}
 		return err
 	})
@@ -172,7 +173,7 @@ func (h *history) books(s *side, task coordination.Task) {
 		return
 	}
 	start := actions.Start{Action: "reservation.book", Parameters: raw}
-	if approved := h.approvals(s, approvals.Approved); len(approved) > 0 && h.rng.IntN(4) > 0 {
+	if approved := s.known(h).approvals(approvals.Approved); len(approved) > 0 && h.rng.IntN(4) > 0 {
 		start = actions.Start{ApprovalID: approved[h.rng.IntN(len(approved))].ID}
 		if h.rng.IntN(4) == 0 { // with what the agent would like now, approved or not
 			start.Action, start.Parameters = "reservation.book", raw
@@ -188,16 +189,8 @@ func (h *history) books(s *side, task coordination.Task) {
 	})
 }
 
-func (h *history) approvals(s *side, status approvals.Status) (list []approvals.Approval) {
-	s.in(h.t, func(tx node.Tx) (err error) {
-		list, err = s.approvals.Approvals(tx, approvals.Filter{AgentID: s.agent.ID, Status: status, Limit: 20})
-		return err
-	})
-	return list
-}
-
 func (h *history) ownerDecides(s *side) {
-	pending := h.approvals(s, approvals.Pending)
+	pending := s.known(h).approvals(approvals.Pending)
 	if len(pending) == 0 {
 		return
 	}
@@ -236,7 +229,7 @@ func (h *history) decides(s *side, a, shown approvals.Approval) {
 // lastMoment lets time pass until the very instant at which something that waits
 // for the owner is over, and no longer.
 func (h *history) lastMoment(s *side) {
-	pending := h.approvals(s, approvals.Pending)
+	pending := s.known(h).approvals(approvals.Pending)
 	if len(pending) == 0 {
 		return
 	}

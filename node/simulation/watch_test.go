@@ -5,7 +5,6 @@ import (
 
 	"agentlink/coordination"
 	"agentlink/coordination/wire"
-	"agentlink/node"
 )
 
 // changed calls a check for every copy as it was after the last step, and as it is.
@@ -75,12 +74,8 @@ func endsStay(h *history) string {
 
 // fell says whether a message of ours of that type has fallen void.
 func (s *side) fell(h *history, t coordination.Task, typ wire.Type) (yes bool) {
-	s.in(h.t, func(tx node.Tx) error {
-		messages, err := s.store.TaskMessages(tx, t.AgentID, t.UID)
-		for _, m := range messages {
-			yes = yes || (m.Direction == coordination.Out && m.Type == typ && m.Void)
-		}
-		return err
-	})
+	for _, m := range s.known(h).messages() {
+		yes = yes || (inCopy(m, t.UID) && m.Direction == coordination.Out && m.Type == typ && m.Void)
+	}
 	return yes
 }

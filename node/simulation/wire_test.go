@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"agentlink/approvals"
 	"agentlink/coordination"
@@ -75,39 +76,25 @@ func (s *side) approved(messageID string) (yes bool) {
 }
 
 // leavesRightly is I4.
-func leavesRightly(_ *history, from *side, e wire.Envelope) (problem string) {
+func leavesRightly(h *history, from *side, e wire.Envelope) string {
 	ends := e.Type == wire.ConnectionReject || e.Type == wire.ConnectionRevoke
-	err := from.store.View(context.Background(), func(tx node.Tx) error {
-		c, err := from.connection(tx)
-		if err != nil {
-			return err
-		}
-		agent, err := from.store.AgentByID(tx, from.agent.ID)
-		switch {
-		case err != nil:
-		case c.Status != coordination.ConnActive && !e.Type.Notice():
-			problem = fmt.Sprintf("%s sends %s %s over a connection that is %s", from.name, e.Type, e.JTI, c.Status)
-		case agent.Status != policy.Active && !ends:
-			problem = fmt.Sprintf("%s sends %s %s of an agent that is %s", from.name, e.Type, e.JTI, agent.Status)
-		}
-		return err
-	})
-	if err != nil {
-		return err.Error()
+	c, agent := from.known(h).who()
+	switch {
+	case c.Status != coordination.ConnActive && !e.Type.Notice():
+		return fmt.Sprintf("%s sends %s %s over a connection that is %s", from.name, e.Type, e.JTI, c.Status)
+	case agent.Status != policy.Active && !ends:
+		return fmt.Sprintf("%s sends %s %s of an agent that is %s", from.name, e.Type, e.JTI, agent.Status)
 	}
-	return problem
+	return ""
 }
 
 // visible is what a side's agent sees of its tasks, to the byte; but for the
 // counter that every lock of the row raises.
-func (s *side) visible(tx node.Tx) (string, error) {
-	list, err := s.coordination.Tasks(tx, s.agent.ID, coordination.TaskFilter{}, coordination.Page{Limit: 100})
-	if err != nil {
-		return "", err
+func visible(tasks []coordination.Task) string {
+	tasks = slices.Clone(tasks)
+	for i := range tasks {
+		tasks[i].Rev = 0
 	}
-	for i := range list {
-		list[i].Rev = 0
-	}
-	raw, err := json.Marshal(list)
-	return string(raw), err
+	raw, _ := json.Marshal(tasks)
+	return string(raw)
 }

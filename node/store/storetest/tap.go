@@ -9,7 +9,10 @@ import (
 
 // Tap reads a database in memory as it is stored, over the one connection that its
 // store has. Nothing else may use the store meanwhile.
-type Tap struct{ conn driver.Conn }
+type Tap struct {
+	conn    driver.Conn
+	changes driver.Stmt
+}
 
 // Wrap is for store.Config.
 func (t *Tap) Wrap(c driver.Connector) driver.Connector { return tapped{c, t} }
@@ -22,7 +25,7 @@ type tapped struct {
 // Connect implements driver.Connector.
 func (c tapped) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
-	c.tap.conn = conn
+	c.tap.conn, c.tap.changes = conn, nil
 	return conn, err
 }
 
@@ -34,6 +37,28 @@ func (t *Tap) Do(ctx context.Context, statements string) error {
 	}
 	_, err := doing.ExecContext(ctx, statements, nil)
 	return err
+}
+
+// Changes counts the rows that were ever changed over the connection, also by
+// transactions that did not commit. Where it stays the same nothing was.
+func (t *Tap) Changes(ctx context.Context) (count int64, err error) {
+	if t.changes == nil {
+		if t.changes, err = t.conn.Prepare("SELECT total_changes()"); err != nil {
+			return 0, err
+		}
+	}
+	asked, ok := t.changes.(driver.StmtQueryContext)
+	if !ok {
+		return 0, errors.New("the driver's statements take no context")
+	}
+	rows, err := asked.QueryContext(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	value := make([]driver.Value, 1)
+	err = rows.Next(value)
+	count, _ = value[0].(int64)
+	return count, errors.Join(err, rows.Close())
 }
 
 // Cells gives all texts and bytes that a query finds.
