@@ -192,6 +192,7 @@ var told = map[audit.Type]struct {
 	audit.ConnectionActive:     {view.OK, "Connected", "contact", "contacts", "/contacts"},
 	audit.ConnectionRevoked:    {view.Ended, "Ended", "connection", "connections", "/contacts"},
 	audit.ConnectionKeyChanged: {view.No, "Key changed", "contact", "contacts", "/contacts"},
+	audit.ConnectionLogDiffers: {view.No, "Log set back", "contact", "contacts", "/activity?type=connection.log_differs"},
 	audit.OwnerAuthFailed:      {view.No, "Refused", "sign-in", "sign-ins", "/activity"},
 }
 
