@@ -57,7 +57,7 @@ var targets = []func() any{
 	func() any { return new(wire.Card) }, func() any { return new(wire.Chat) }, func() any { return new(wire.Request) },
 	func() any { return new(wire.Notice) }, func() any { return new(wire.Create) }, func() any { return new(wire.Proposal) },
 	func() any { return new(wire.Response) }, func() any { return new(wire.Cancel) }, func() any { return new(wire.Confirm) },
-	func() any { return new(wire.Void) },
+	func() any { return new(wire.Void) }, func() any { return new(wire.WitnessRequest) }, func() any { return new(wire.WitnessAnswer) },
 }
 
 // TestContentsAreReadStrictly spoils the first member of each content in the
@@ -98,6 +98,8 @@ func FuzzContents(f *testing.F) {
 		f.Add(uint8(i), []byte("{}"))
 	}
 	f.Add(uint8(11), []byte(`{"version":1,"digest":"d","action":"reservation.book","code":"AL-1","executedAt":"2027-03-02T12:00:00.5+01:00","simulated":true}`))
+	f.Add(uint8(2), []byte(`{"iss":"a@a.test","aud":"b@b.test","ref":"r","sha256":"s","status":"applied","head":{"n":7,"seal":"x"},"iat":1}`))
+	f.Add(uint8(14), []byte(`{"iss":"a@a.test","aud":"b@b.test","ref":"r","heads":[{"n":7,"seal":"x","at":1}],"iat":1}`))
 	f.Fuzz(func(t *testing.T, which uint8, text []byte) {
 		fresh := targets[int(which)%len(targets)]
 		first := fresh()
