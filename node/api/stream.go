@@ -18,9 +18,6 @@ type Event struct {
 	Data []byte // one line
 }
 
-// Heartbeat is how often a silent stream says that it is alive.
-const Heartbeat = 15 * time.Second
-
 // Source gives what a stream sends.
 type Source[Req any] struct {
 	// Start reads where to begin, from the request or the header Last-Event-ID.
@@ -85,11 +82,10 @@ func (s *streamer[Req]) start(ctx context.Context, call Call, claims token.Acces
 
 // follow sends until something ends it.
 func (s *streamer[Req]) follow(ctx context.Context, claims token.AccessClaims, position int64, out *eventWriter) error {
-	signal, stop := s.door.Wake.Subscribe(TopicFeed)
+	signal, stop := s.door.Wake.Subscribe(feedOf(claims.Sub))
 	defer stop()
-	poll, beat := time.NewTicker(Poll), time.NewTicker(Heartbeat)
+	poll := time.NewTicker(Poll)
 	defer poll.Stop()
-	defer beat.Stop()
 	for {
 		events, next, err := s.read(ctx, claims, position)
 		if err != nil {
@@ -108,8 +104,7 @@ func (s *streamer[Req]) follow(ctx context.Context, claims token.AccessClaims, p
 		select {
 		case <-signal:
 		case <-poll.C:
-		case <-beat.C:
-			out.comment()
+			out.comment() // a silent stream says that it is alive
 		case <-ctx.Done():
 			return nil
 		}

@@ -48,18 +48,18 @@ func TestStreamBeats(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		happened.Store(true)
-		time.Sleep(5 * time.Second)
+		time.Sleep(Poll)
 		leave()
 		<-done
 		body := recorder.Body.String()
-		if beats := strings.Count(body, ":\n\n"); beats != 3 {
+		if beats := strings.Count(body, ":\n\n"); beats != 4 {
 			t.Errorf("%d beats in %q", beats, body)
 		}
 		if strings.Count(body, "id: eight\nevent: news\ndata: {}\n\n") != 1 {
 			t.Errorf("%q", body)
 		}
-		if looks < 8 || looks > 12 {
-			t.Errorf("it looked %d times in 36 seconds", looks)
+		if looks < 4 || looks > 6 {
+			t.Errorf("it looked %d times in 46 seconds", looks)
 		}
 	})
 }

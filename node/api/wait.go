@@ -16,11 +16,15 @@ type Wake interface {
 	Subscribe(topic string) (signal <-chan struct{}, stop func())
 }
 
-// TopicFeed is woken by each new row of the audit log, and so by each change.
-const TopicFeed = "feed"
+// feedOf is woken by each new row of the audit log that concerns an agent, and so
+// by each change that the agent can see. Those of others wake nobody: with many
+// agents waiting, each commit would otherwise let all of them look.
+func feedOf(agentID string) string { return "feed/" + agentID }
 
-// Poll is how often a waiting request looks without having been woken.
-const Poll = 5 * time.Second
+// Poll is how often a waiting request looks without having been woken, for what
+// time alone has changed. Signals that are lost with a connection to PostgreSQL
+// are the store's business.
+const Poll = 15 * time.Second
 
 // MaxWaiting is how many requests of one agent may wait at a time.
 const MaxWaiting = 32
@@ -38,7 +42,7 @@ func (d *Door) await(ctx context.Context, caller string, patience time.Duration,
 		return err
 	}
 	defer free()
-	signal, stop := d.Wake.Subscribe(TopicFeed)
+	signal, stop := d.Wake.Subscribe(feedOf(caller))
 	defer stop()
 	end := time.NewTimer(patience)
 	defer end.Stop()

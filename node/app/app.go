@@ -41,6 +41,8 @@ type Node struct {
 	restoreEpoch int64
 	// ownerActed wakes what the owner may have set free.
 	ownerActed bell
+	// deliverable wakes one deliverer.
+	deliverable bell
 
 	engine       *engine.Engine
 	policy       *policy.Service
@@ -68,7 +70,7 @@ func New(ctx context.Context, settings config.Config, options Options) (n *Node,
 	if err != nil {
 		return nil, err
 	}
-	n = &Node{settings: settings, options: o, log: o.Log, foundation: f, started: o.Clock.Now(), ownerActed: newBell()}
+	n = &Node{settings: settings, options: o, log: o.Log, foundation: f, started: o.Clock.Now(), ownerActed: newBell(), deliverable: newBell()}
 	defer func() {
 		if err != nil {
 			err = cannotStart(errors.Join(err, n.Close()))

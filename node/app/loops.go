@@ -21,11 +21,7 @@ func (n *Node) startLoops(ctx context.Context, running *sync.WaitGroup) {
 	for _, l := range n.loops() {
 		running.Go(func() { l.run(ctx, n.options.Clock, n.log) })
 	}
-	for range deliverers {
-		n.subscribed(ctx, running, store.TopicOutbox, loop{
-			name: "delivery", step: n.worker.Step, due: n.nextDelivery, every: n.options.Poll,
-		})
-	}
+	n.startDelivery(ctx, running)
 	// What the owner approved to run, and what a crash cut off, may start after
 	// many kinds of change: an approval, an acknowledgement, a restart.
 	n.subscribed(ctx, running, store.TopicFeed, loop{
@@ -48,6 +44,26 @@ func (n *Node) Step(ctx context.Context) (more bool, err error) {
 // NextDelivery is when something is due to leave; known is false where nothing waits.
 func (n *Node) NextDelivery(ctx context.Context) (at time.Time, known bool, err error) {
 	return n.nextDelivery(ctx)
+}
+
+// startDelivery starts the deliverers. What is queued wakes one of them, which
+// wakes the next one when it begins to send.
+func (n *Node) startDelivery(ctx context.Context, running *sync.WaitGroup) {
+	queued, cancel := n.store.Subscribe(store.TopicOutbox)
+	running.Go(func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			select {
+			case <-queued:
+				n.deliverable.ring()
+			case <-ctx.Done():
+			}
+		}
+	})
+	deliver := loop{name: "delivery", step: n.worker.Step, wake: n.deliverable, due: n.nextDelivery, every: n.options.Poll}
+	for range deliverers {
+		running.Go(func() { deliver.run(ctx, n.options.Clock, n.log) })
+	}
 }
 
 // loops are those that the store does not wake. A confirmation that is owed goes

@@ -124,7 +124,7 @@ func (n *Node) wireDelivery() {
 	n.worker = delivery.NewWorker(delivery.WorkerConfig{
 		DB: n.store, Outbox: n.store, Coordination: n.coordination, Directory: n.directory, Transport: n.client,
 		Inbox: n.inbox, Signer: n.identity.Signer, Host: n.settings.Host(), Clock: n.options.Clock, IDs: n.options.IDs,
-		Jitter: rand.Float64, Log: n.log,
+		Jitter: rand.Float64, Log: n.log, Another: n.deliverable.ring,
 	})
 	n.strangers = delivery.NewStrangers(delivery.StrangersConfig{
 		DB: n.store, Store: n.store, Directory: n.directory, Inbox: n.inbox, Jitter: rand.Float64, Log: n.log,

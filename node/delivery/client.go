@@ -67,7 +67,7 @@ func NewClient(config ClientConfig) *Client {
 			DisableCompression:     true,
 			MaxResponseHeaderBytes: 16 << 10,
 			MaxIdleConns:           100,
-			MaxIdleConnsPerHost:    2,
+			MaxIdleConnsPerHost:    maxInFlight,
 			IdleConnTimeout:        30 * time.Second,
 		},
 	}

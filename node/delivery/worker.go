@@ -46,6 +46,9 @@ type WorkerConfig struct {
 	IDs    node.IDs
 	Jitter func() float64 // in [0, 1)
 	Log    *slog.Logger
+	// Another is told when a Step is about to send, so that another one can take
+	// what else is due meanwhile; nil where nobody waits for it.
+	Another func()
 }
 
 // Limits of the worker.
@@ -91,12 +94,24 @@ func (w *Worker) Step(ctx context.Context) (more bool, err error) {
 	if a.Do != coordination.Send {
 		return true, nil
 	}
+	if w.Another != nil {
+		w.Another()
+	}
 	defer w.leave(a.host)
 	return true, w.deliver(ctx, a)
 }
 
-// claim leases an item and asks coordination, in one transaction.
+// claim leases an item and asks coordination, in one transaction. It looks first:
+// mostly another worker was faster, and a look keeps nobody from writing.
 func (w *Worker) claim(ctx context.Context) (a attempt, claimed bool, err error) {
+	due := false
+	err = w.DB.View(ctx, func(tx node.Tx) error {
+		_, due, err = w.Outbox.DueOutbox(tx)
+		return err
+	})
+	if err != nil || !due {
+		return attempt{}, false, err
+	}
 	leaseToken := w.IDs.New()
 	entered := ""
 	err = w.DB.InTx(ctx, func(tx node.Tx) error {

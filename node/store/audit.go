@@ -46,7 +46,8 @@ func (s *Store) LockHead(tx node.Tx) (audit.Head, error) {
 	return head, err
 }
 
-// AppendAudit implements audit.Store and announces TopicFeed.
+// AppendAudit implements audit.Store. It announces TopicFeed, and FeedOf the
+// agents that the rows are about.
 func (s *Store) AppendAudit(tx node.Tx, rows []audit.Row, head audit.Head) error {
 	t, err := s.use(tx, "append to the audit log")
 	if err != nil {
@@ -66,6 +67,11 @@ func (s *Store) AppendAudit(tx node.Tx, rows []audit.Row, head audit.Head) error
 		return err
 	}
 	t.audit.head = &head
+	for _, row := range rows {
+		if err := s.Notify(tx, FeedOf(row.AgentID)); err != nil {
+			return err
+		}
+	}
 	return s.Notify(tx, TopicFeed)
 }
 

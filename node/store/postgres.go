@@ -131,10 +131,17 @@ func (e *postgres) ping(ctx context.Context) error {
 	return nil
 }
 
+// longestPayload is what PostgreSQL announces at once: less than 8,000 bytes.
+const longestPayload = 7000
+
 // announce sends the topics with the commit. The channel is shared by all
 // stores of a schema.
 func (e *postgres) announce(q querier, topics []string) error {
-	_, err := q.exec(e.ctx, "SELECT pg_notify("+channel+", $1)", []any{e.self + " " + strings.Join(topics, " ")})
+	text := strings.Join(topics, " ")
+	if len(text) > longestPayload {
+		text = everything
+	}
+	_, err := q.exec(e.ctx, "SELECT pg_notify("+channel+", $1)", []any{e.self + " " + text})
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // channel names what replicas that share a schema announce on. It is hashed
@@ -23,7 +24,7 @@ func (e *postgres) listen(hub *wakeHub) {
 }
 
 // hear keeps a connection that listens. What was announced while there was none
-// is lost, so everybody is woken after each connect.
+// is lost, so everybody is woken at each try to connect, and once it is there.
 func (e *postgres) hear(hub *wakeHub) {
 	wait := firstReconnect
 	for e.ctx.Err() == nil {
@@ -36,6 +37,7 @@ func (e *postgres) hear(hub *wakeHub) {
 		case <-e.ctx.Done():
 		}
 		timer.Stop()
+		hub.wakeAll()
 		wait = min(2*wait, lastReconnect)
 	}
 }
@@ -60,12 +62,34 @@ func (e *postgres) hearOnce(hub *wakeHub) bool {
 	}
 	hub.wakeAll()
 	for {
-		heard, err := conn.WaitForNotification(e.ctx)
+		heard, err := e.next(conn)
 		if err != nil {
 			return true
 		}
 		if from, topics, ok := strings.Cut(heard.Payload, " "); ok && from != e.self {
 			hub.wake(strings.Fields(topics)...)
+		}
+	}
+}
+
+// silence is how long a connection may say nothing before it is asked whether it
+// is still there.
+const silence = 15 * time.Second
+
+// next waits for an announcement.
+func (e *postgres) next(conn *pgx.Conn) (*pgconn.Notification, error) {
+	for {
+		ctx, cancel := context.WithTimeout(e.ctx, silence)
+		heard, err := conn.WaitForNotification(ctx)
+		cancel()
+		if err == nil || e.ctx.Err() != nil || !pgconn.Timeout(err) {
+			return heard, err
+		}
+		ctx, cancel = context.WithTimeout(e.ctx, lastReconnect)
+		err = conn.Ping(ctx)
+		cancel()
+		if err != nil {
+			return nil, err
 		}
 	}
 }

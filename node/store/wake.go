@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"agentlink/node"
@@ -11,7 +12,13 @@ import (
 const (
 	TopicOutbox = "outbox" // something was queued, or became due
 	TopicFeed   = "feed"   // something was appended to the audit log
+	// everything wakes everybody.
+	everything = "*"
 )
+
+// FeedOf is the topic of what is appended to the audit log about one agent; that
+// of "" is about the node itself, and concerns every agent.
+func FeedOf(agentID string) string { return TopicFeed + "/" + agentID }
 
 // Notify wakes the subscribers of a topic once the transaction is durable: in
 // this process, and on PostgreSQL in every other that shares the schema.
@@ -27,10 +34,10 @@ func (s *Store) Notify(tx node.Tx, topic string) error {
 }
 
 // Subscribe gives a channel that gets a value after each change that concerns
-// the topic; several changes may give one value. It is a hint: a subscriber also
-// looks every 5 seconds by itself, for what was announced while the connection
-// to PostgreSQL was down. The channel is never closed; cancel ends the
-// subscription.
+// the topic; several changes may give one value. It is a hint, which may also come
+// without a change: while there is no connection to PostgreSQL that could tell,
+// everybody is woken every 5 seconds. The channel is never closed; cancel ends
+// the subscription.
 func (s *Store) Subscribe(topic string) (changed <-chan struct{}, cancel func()) {
 	changed, cancel = s.wake.subscribe(topic)
 	s.engine.listen(s.wake)
@@ -55,7 +62,9 @@ func (h *wakeHub) subscribe(topic string) (<-chan struct{}, func()) {
 	return c, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.topics[topic], c)
+		if delete(h.topics[topic], c); len(h.topics[topic]) == 0 {
+			delete(h.topics, topic) // agents come and go
+		}
 	}
 }
 
@@ -66,7 +75,22 @@ func (h *wakeHub) wake(topics ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, topic := range topics {
-		h.wakeTopic(topic)
+		switch topic {
+		case everything:
+			h.wakeThose(func(string) bool { return true })
+		case FeedOf(""):
+			h.wakeThose(func(topic string) bool { return strings.HasPrefix(topic, FeedOf("")) })
+		default:
+			h.wakeTopic(topic)
+		}
+	}
+}
+
+func (h *wakeHub) wakeThose(meant func(topic string) bool) {
+	for topic := range h.topics {
+		if meant(topic) {
+			h.wakeTopic(topic)
+		}
 	}
 }
 
@@ -79,10 +103,4 @@ func (h *wakeHub) wakeTopic(topic string) {
 	}
 }
 
-func (h *wakeHub) wakeAll() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for topic := range h.topics {
-		h.wakeTopic(topic)
-	}
-}
+func (h *wakeHub) wakeAll() { h.wake(everything) }
