@@ -16,6 +16,7 @@ import (
 	"agentlink/approvals"
 	"agentlink/coordination"
 	"agentlink/node"
+	"agentlink/node/api"
 	"agentlink/node/audit"
 	"agentlink/node/oauth"
 	"agentlink/node/owner"
@@ -116,7 +117,7 @@ func (d *Dashboard) Handler() http.Handler {
 			d.live(w, r)
 		case isAsset(r.URL.Path):
 			serveAsset(w, r)
-		case r.Header.Get("Content-Encoding") != "":
+		case api.Encoded(r):
 			http.Error(w, "Content-Encoding is not taken here.", http.StatusUnsupportedMediaType)
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)

@@ -181,6 +181,6 @@ func address(r *http.Request) string {
 
 // plainRequest says whether proxies and the node read the same request.
 func plainRequest(r *http.Request) bool {
-	return r.Header.Get("Content-Encoding") == "" && r.URL.RawQuery == "" && len(r.Header.Values("Authorization")) <= 1 &&
+	return !api.Encoded(r) && r.URL.RawQuery == "" && len(r.Header.Values("Authorization")) <= 1 &&
 		len(r.Header.Values("Content-Type")) == 1 && !strings.Contains(r.Header.Get("Content-Type"), ",")
 }

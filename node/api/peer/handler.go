@@ -73,7 +73,7 @@ var (
 // readBody takes an envelope's bytes. The socket's deadline is the machine's
 // time, whatever clock the node goes by.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	if r.Header.Get("Content-Encoding") != "" {
+	if api.Encoded(r) {
 		return nil, errEncoded
 	}
 	if r.ContentLength > limit {
