@@ -483,7 +483,7 @@ func Recovery(p SignInPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<label>Recovery code <input name=\"code\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\" class=\"code\" placeholder=\"xxxx-xxxx-xxxx-xxxx\" required autofocus></label> <button class=\"btn primary\">Sign in</button></form><p class=\"small\"><a href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<label>Recovery code <input name=\"code\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\" class=\"code\" placeholder=\"xxxx-xxxx-xxxx-xxxx-xxxx-xxxx-xxxx\" required autofocus></label> <button class=\"btn primary\">Sign in</button></form><p class=\"small\"><a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
