@@ -132,6 +132,15 @@ func TestRecoveryCodesAreLimited(t *testing.T) {
 	})
 }
 
+// A password stays good until its owner changes it, however old it is.
+func TestPasswordStaysGood(t *testing.T) {
+	eachSetUp(t, func(w world) {
+		w.clock.Advance(10 * 365 * 24 * time.Hour)
+		_, _, err := w.access.SignInByPassword(w.Context(), someone, password)
+		w.want(err, "")
+	})
+}
+
 // A new password puts everybody else out, and the session that set it stays.
 func TestSetPassword(t *testing.T) {
 	eachSetUp(t, func(w world) {
