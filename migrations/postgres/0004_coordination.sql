@@ -126,7 +126,7 @@ CREATE TABLE answers (
     agent_id    TEXT NOT NULL,
     contact_key TEXT NOT NULL,
     jti         TEXT NOT NULL,
-    signed      BYTEA, -- NULL: the message was withdrawn before it came
+    signed      BYTEA, -- sealed; NULL: the message was withdrawn before it came
     until       BIGINT NOT NULL,
     PRIMARY KEY (agent_id, contact_key, jti)
 );

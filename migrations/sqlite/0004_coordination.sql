@@ -126,7 +126,7 @@ CREATE TABLE answers (
     agent_id    TEXT NOT NULL,
     contact_key TEXT NOT NULL,
     jti         TEXT NOT NULL,
-    signed      BLOB, -- NULL: the message was withdrawn before it came
+    signed      BLOB, -- sealed; NULL: the message was withdrawn before it came
     until       INTEGER NOT NULL,
     PRIMARY KEY (agent_id, contact_key, jti)
 ) STRICT;

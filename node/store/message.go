@@ -172,20 +172,33 @@ func (s *Store) scanMessage(scan func(...any) error) (m coordination.Message, er
 
 // KeepAck implements coordination.Store.
 func (s *Store) KeepAck(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error {
-	_, err := s.exec(tx, `INSERT INTO answers (agent_id, contact_key, jti, signed, until) VALUES ($1, $2, $3, $4, $5)
+	key := s.ContactKey(contact)
+	sealed, err := s.seal(ackPlace(agentID, key, jti), signed)
+	if err != nil {
+		return err
+	}
+	_, err = s.exec(tx, `INSERT INTO answers (agent_id, contact_key, jti, signed, until) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (agent_id, contact_key, jti) DO UPDATE SET signed = excluded.signed, until = excluded.until`,
-		agentID, s.ContactKey(contact), jti, signed, micros(until))
+		agentID, key, jti, sealed, micros(until))
 	return err
 }
 
 // KeptAck implements coordination.Store.
 func (s *Store) KeptAck(tx node.Tx, agentID, jti, contact string) (signed []byte, ok bool, err error) {
-	err = s.one(tx, `SELECT signed FROM answers WHERE agent_id = $1 AND contact_key = $2 AND jti = $3`,
-		[]any{agentID, s.ContactKey(contact), jti}, &signed)
+	key, sealed := s.ContactKey(contact), []byte(nil)
+	err = s.one(tx, `SELECT signed FROM answers WHERE agent_id = $1 AND contact_key = $2 AND jti = $3`, []any{agentID, key, jti}, &sealed)
 	if node.CodeOf(err) == node.NotFound {
 		return nil, false, nil
 	}
+	if err == nil {
+		signed, err = s.open(ackPlace(agentID, key, jti), sealed)
+	}
 	return signed, err == nil, err
+}
+
+// ackPlace is the cell of a signed answer, which names the contact.
+func ackPlace(agentID, contactKey, jti string) seal.Place {
+	return seal.Place{Table: "answers", Column: "signed", Row: contactKey + " " + jti, Owner: agentID}
 }
 
 // SweepAcks implements coordination.Store.

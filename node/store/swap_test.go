@@ -17,7 +17,6 @@ import (
 // unsealed are the columns of bytes that are not sealed.
 var unsealed = map[string]bool{
 	"decisions.answers": true, // names of capabilities and what was answered
-	"answers.signed":    true, // signed by this node, and read by the peer alone
 }
 
 // TestSwappedCells (S3, S4): sealed values of two rows, two columns or two tables

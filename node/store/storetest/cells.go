@@ -169,7 +169,10 @@ func (f *filling) ofContacts(t *testing.T, n int) {
 	insertTask(t, s, task)
 	disclosed(t, s, told)
 	arrives(t, s, id, nil)
-	inTx(t, s, func(tx node.Tx) error { return s.SettleStranger(tx, id, []byte("answer "+id)) })
+	inTx(t, s, func(tx node.Tx) error {
+		return errors.Join(s.SettleStranger(tx, id, []byte("answer "+id)), s.KeepAck(tx, "agent", id, c.Contact, []byte("signed "+id), start))
+	})
+	f.add("answers", "jti = '"+id+"'", func(tx node.Tx) error { _, _, err := s.KeptAck(tx, "agent", id, c.Contact); return err }, "signed")
 	f.add("connections", "id = '"+c.ID+"'", func(tx node.Tx) error { _, err := s.Connection(tx, c.ID); return err }, "detail")
 	f.add("messages", "id = '"+id+"'", func(tx node.Tx) error { _, err := s.Message(tx, "agent", id); return err }, "content", "envelope")
 	f.add("tasks", "uid = '"+task.UID+"'", func(tx node.Tx) error { _, err := s.Task(tx, "agent", task.UID); return err }, "copy")
