@@ -25,7 +25,7 @@ func (s *Service) receiveRequest(tx node.Tx, r *receiving) (wire.Ack, error) {
 	if r.connection.ID != "" {
 		peer = r.connection.Peer
 	}
-	if peer.Fingerprint == "" || r.connection.KeyChanged {
+	if peer.Fingerprint == "" || r.connection.KeyChanged && !s.lostToContact(r.connection) {
 		return s.reject(tx, r, wire.CodeNotConnected)
 	}
 	invited, ok, err := s.redeem(tx, r, request.Secret)

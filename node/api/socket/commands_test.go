@@ -18,13 +18,13 @@ import (
 var (
 	reading = []string{
 		socket.AgentList, socket.ApprovalList, socket.ApprovalShow, socket.AuditTail, socket.AuditVerify, socket.ClientList, socket.ConnectionList,
-		socket.ConnectionShow, socket.GrantDecision, socket.GrantExplain, socket.GrantList, socket.MessageList, socket.NodeStatus, socket.OverlayCheck, socket.OverlayHistory, socket.OverlayShow, socket.ReceiptExport,
+		socket.ConnectionShow, socket.GrantDecision, socket.GrantExplain, socket.GrantList, socket.KeyShow, socket.MessageList, socket.NodeStatus, socket.OverlayCheck, socket.OverlayHistory, socket.OverlayShow, socket.ReceiptExport,
 		socket.TaskList, socket.TaskShow,
 	}
 	deciding = []string{
-		socket.AgentCreate, socket.AgentKey, socket.AgentMode, socket.AgentStatus, socket.AgentTools, socket.ApprovalDecide, socket.AuditWitness, socket.ClientRevoke, socket.ConnectionAccept,
+		socket.AgentCreate, socket.AgentKey, socket.AgentMode, socket.AgentStatus, socket.AgentTools, socket.ApprovalDecide, socket.AuditWitness, socket.ClientRevoke, socket.ConnectionAccept, socket.ConnectionAcceptKey, socket.ConnectionRefuseKey,
 		socket.ConnectionInvite, socket.ConnectionReject, socket.ConnectionRequest, socket.ConnectionRevoke, socket.ConnectionSettings,
-		socket.GrantRemove, socket.GrantSet, socket.MessageSend, socket.NodeBackedUp, socket.NodeBackup, socket.OverlayRemove, socket.OverlaySet,
+		socket.GrantRemove, socket.GrantSet, socket.KeyRotate, socket.MessageSend, socket.NodeBackedUp, socket.NodeBackup, socket.OverlayRemove, socket.OverlaySet,
 		socket.OwnerLink, socket.OwnerPassword,
 	}
 )

@@ -19,8 +19,14 @@ type Connection struct {
 	Note           string                        `json:"note,omitempty"`
 	StructuredOnly bool                          `json:"structuredOnly"`
 	KeyChanged     bool                          `json:"keyChanged"`
-	CreatedAt      time.Time                     `json:"createdAt"`
-	UpdatedAt      time.Time                     `json:"updatedAt"`
+	// OfferedKey is a new key that the contact has announced and the owner decides about.
+	OfferedKey *OfferedKey `json:"offeredKey,omitempty"`
+	// KnownKey is the fingerprint of an earlier key of ours that the contact goes by,
+	// while it has not accepted today's; KeyDeclined says that its owner does not want to.
+	KnownKey    string    `json:"knownKey,omitempty"`
+	KeyDeclined bool      `json:"keyDeclined,omitempty"`
+	CreatedAt   time.Time `json:"createdAt"`
+	UpdatedAt   time.Time `json:"updatedAt"`
 }
 
 // The commands about connections.
@@ -184,7 +190,7 @@ func (s *Server) listConnections(tx node.Tx, r ListOf) ([]Connection, error) {
 	names, err := s.agentNames(tx)
 	views := make([]Connection, len(connections))
 	for i, connection := range connections {
-		views[i] = connectionOf(connection, names[connection.AgentID])
+		views[i] = s.connectionOf(connection, names[connection.AgentID])
 	}
 	return views, err
 }
@@ -228,14 +234,15 @@ func (s *Server) eachConnection(tx node.Tx, agentID string, visit func(coordinat
 
 func (s *Server) connectionView(tx node.Tx, connection coordination.Connection) (Connection, error) {
 	agent, err := s.Policy.Agent(tx, connection.AgentID)
-	return connectionOf(connection, agent.Handle), err
+	return s.connectionOf(connection, agent.Handle), err
 }
 
-func connectionOf(connection coordination.Connection, agent string) Connection {
+func (s *Server) connectionOf(connection coordination.Connection, agent string) Connection {
 	return Connection{
 		ID: connection.ID, Agent: agent, Contact: connection.Contact, Status: connection.Status,
 		Fingerprint: connection.Peer.Fingerprint, Initiated: connection.Initiated, Note: connection.Note,
 		StructuredOnly: connection.StructuredOnly, KeyChanged: connection.KeyChanged,
+		OfferedKey: offeredKey(connection), KnownKey: s.earlierKey(connection), KeyDeclined: connection.KeyDeclined,
 		CreatedAt: connection.CreatedAt, UpdatedAt: connection.UpdatedAt,
 	}
 }

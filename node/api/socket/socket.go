@@ -93,6 +93,7 @@ func New(config Config) *Server {
 	s.grantCommands()
 	s.overlayCommands()
 	s.connectionCommands()
+	s.keyCommands()
 	s.approvalCommands()
 	s.taskCommands()
 	s.messageCommands()

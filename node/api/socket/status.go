@@ -21,10 +21,11 @@ type Status struct {
 	Agents      map[policy.Status]int                 `json:"agents"`
 	Connections map[coordination.ConnectionStatus]int `json:"connections"`
 	Tasks       map[coordination.Status]int           `json:"tasks"`
-	// Waiting counts what waits for the owner: pending approvals and incoming
-	// requests to connect.
+	// What waits for the owner: pending approvals, and incoming requests to connect.
 	PendingApprovals int `json:"pendingApprovals"`
 	PendingIncoming  int `json:"pendingIncoming"`
+	// KeyOffers counts connections whose contact has announced a new key.
+	KeyOffers int `json:"keyOffers"`
 	// Undelivered counts messages that were tried a while ago and have not arrived,
 	// up to 100.
 	Undelivered int   `json:"undelivered"`
@@ -121,6 +122,9 @@ func (s *Server) count(tx node.Tx, status *Status) error {
 		return err
 	}
 	status.PendingIncoming = status.Connections[coordination.PendingIncoming]
+	if status.KeyOffers, err = s.Coordination.CountKeyOffers(tx); err != nil {
+		return err
+	}
 	status.Undelivered, err = s.Coordination.Undelivered(tx, tx.Now().Add(-stuckAfter), pageSize)
 	if err != nil {
 		return err

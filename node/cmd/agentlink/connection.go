@@ -16,7 +16,7 @@ Both owners decide about it.
 Commands that take an ID accept it in full, or eight or more characters of its
 beginning or end, as lists show them.`,
 		c.connectionList(), c.connectionShow(), c.connectionRequest(), c.connectionApprove(),
-		c.connectionReject(), c.connectionRevoke(), c.connectionInvite(), c.connectionStructuredOnly())
+		c.connectionReject(), c.connectionAcceptKey(), c.connectionRefuseKey(), c.connectionRevoke(), c.connectionInvite(), c.connectionStructuredOnly())
 }
 
 func (c *cli) connectionList() *cobra.Command {
@@ -46,7 +46,11 @@ func (c *cli) connectionList() *cobra.Command {
 
 func remarks(k socket.Connection) string {
 	var all []string
-	for _, remark := range []string{yes(k.KeyChanged, "key changed"), yes(k.StructuredOnly, "structured only")} {
+	for _, remark := range []string{
+		yes(k.KeyChanged, "key changed"), yes(k.OfferedKey != nil, "announces a new key"),
+		yes(k.KnownKey != "" && !k.KeyChanged, "goes by your earlier key"), yes(k.KeyDeclined, "refused your new key"),
+		yes(k.StructuredOnly, "structured only"),
+	} {
 		if remark != "" {
 			all = append(all, remark)
 		}
@@ -73,8 +77,12 @@ func (c *cli) showConnection(k socket.Connection) {
 	if k.Initiated {
 		asked = "your side asked"
 	}
+	var offered, disputed string
+	if k.OfferedKey != nil {
+		offered, disputed = grouped(k.OfferedKey.Fingerprint), grouped(k.OfferedKey.Disputed)
+	}
 	c.facts("Id", k.ID, "Agent", k.Agent, "Contact", k.Contact, "Status", string(k.Status)+" ("+asked+")",
-		"Fingerprint", grouped(k.Fingerprint), "Note", k.Note, "Remarks", remarks(k),
+		"Fingerprint", grouped(k.Fingerprint), "New key", offered, "Contradicts", disputed, "Note", k.Note, "Remarks", remarks(k),
 		"Made", when(k.CreatedAt), "Changed", when(k.UpdatedAt))
 }
 

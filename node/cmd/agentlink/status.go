@@ -38,7 +38,7 @@ func (c *cli) showStatus(s socket.Status) {
 	if s.Restored != nil {
 		c.say("Restored on %s from a backup of %s: what came after that backup is not known here.", when(s.Restored.At), when(s.Restored.BackupFrom))
 	}
-	if s.PendingApprovals == 0 && s.PendingIncoming == 0 {
+	if s.PendingApprovals == 0 && s.PendingIncoming == 0 && s.KeyOffers == 0 {
 		c.say("Nothing waits for you.")
 	}
 	if s.PendingApprovals > 0 {
@@ -49,6 +49,9 @@ func (c *cli) showStatus(s socket.Status) {
 	}
 	if s.PendingIncoming > 0 {
 		c.say("Requests to connect that wait for you: %d. See: agentlink connection list", s.PendingIncoming)
+	}
+	if s.KeyOffers > 0 {
+		c.say("Contacts that announce a new key: %d. See: agentlink connection list", s.KeyOffers)
 	}
 }
 
