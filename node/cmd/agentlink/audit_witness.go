@@ -75,6 +75,7 @@ func (c *cli) showWitnessed(said audit.Witnessed) {
 func witnessWords(c audit.Comparison) string {
 	text := ""
 	switch c.Verdict {
+	case audit.Agrees:
 	case audit.Differs:
 		text = fmt.Sprintf("row %d is not the row that it was shown on %s", c.DiffersFrom.Position, when(c.DiffersFrom.At))
 	case audit.Fewer:
