@@ -129,6 +129,37 @@ func TestTampering(t *testing.T) {
 	}
 }
 
+// TestOtherTermsUnderTheHash: parameters that were changed beneath their hash are
+// not what leaves when the owner says yes to a message or a connection. Those of
+// an action are recomputed when it runs.
+func TestOtherTermsUnderTheHash(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[approvals.Kind]string{
+		approvals.Message: "conflict bad_state", approvals.Connection: "conflict bad_state", approvals.Action: "",
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a := w.ask(request(kind))
+			broken := w.after(func(c *approvals.Config) {
+				c.Store = tampering{c.Store, func(a *approvals.Approval) { a.Parameters = json.RawMessage(`{"other":2}`) }}
+			})
+			if _, err := broken.decide(approvals.Decision{ID: a.ID, Hash: a.Hash, Approve: true}); problem(err) != want {
+				t.Errorf("the owner's yes gives %v, want %q", err, want)
+			}
+			if kind != approvals.Action {
+				if got := w.approval(a.ID).Status; got != approvals.Pending || len(broken.heard.calls) != 0 {
+					t.Errorf("it is %s, and %v was told", got, broken.heard.calls)
+				}
+				return
+			}
+			if _, err := broken.use(a.ID, a.Parameters); problem(err) != "conflict bad_state" {
+				t.Errorf("running what was approved gives %v", err)
+			}
+		})
+	}
+}
+
 // alter gives a field another value of its type.
 func alter(field reflect.Value) {
 	switch value := field.Interface().(type) {

@@ -53,8 +53,8 @@ func (e Envelope) numbered() bool {
 }
 
 func validAddress(text string) bool {
-	address, err := node.ParseAddress(text)
-	return err == nil && address.String() == text
+	_, err := node.ParseAddress(text) // which takes the one spelling only
+	return err == nil
 }
 
 // Timeliness is how an envelope's times stand to a receiver's clock.
