@@ -968,7 +968,7 @@ func OtherDevice(p OtherDevicePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<p>You get a link that opens this dashboard, signed in, on the device that scans or opens it. It works once, within 15 minutes. Add a passkey there, and you need no link again.</p><p class=\"row\"><button class=\"btn primary\">Show me a link</button> <a class=\"btn plain\" href=\"/settings\">Back</a></p></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<p>You get a link that opens this dashboard, signed in, on the device that scans or opens it. It works once, within 10 minutes. Add a passkey there, and you need no link again.</p><p class=\"row\"><button class=\"btn primary\">Show me a link</button> <a class=\"btn plain\" href=\"/settings\">Back</a></p></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -20,7 +20,7 @@ const (
 // How long links last. The one for the set-up is printed at the start of a node,
 // which may be a while before somebody reads it.
 const (
-	SignInLinkTime = 15 * time.Minute
+	SignInLinkTime = 10 * time.Minute
 	SetUpLinkTime  = 24 * time.Hour
 	// rememberLinks is how long a link that is over can still say so.
 	rememberLinks = 7 * 24 * time.Hour
