@@ -124,16 +124,22 @@ func check(rows []statement, read func(place string) (string, error)) []string {
 			report("no test for: %s", row.text)
 		}
 		for _, test := range row.tests {
-			place, name, _ := strings.Cut(test, ":")
-			content, err := read(place)
-			if err != nil {
-				report("there are no tests in %s", place)
-			} else if problem := missing(place, content, name); problem != "" {
+			if problem := absent(test, read); problem != "" {
 				report("%s", problem)
 			}
 		}
 	}
 	return problems
+}
+
+// absent says what is missing of a named test; "" where it is there.
+func absent(test string, read func(place string) (string, error)) string {
+	place, name, _ := strings.Cut(test, ":")
+	content, err := read(place)
+	if err != nil {
+		return "there are no tests in " + place
+	}
+	return missing(place, content, name)
 }
 
 // testsIn reads a script, or all the tests of a package.
