@@ -53,6 +53,7 @@ func (v *visit) describeContact(page *view.ContactPage, c coordination.Connectio
 	page.Note, page.NoteIsOurs = c.Note, c.Initiated
 	page.Theirs, page.Ours = c.Peer.Fingerprint, v.d.Signer.Fingerprint()
 	page.Invited, page.KeyChanged, page.StructuredOnly = c.Invited, c.KeyChanged, c.StructuredOnly
+	v.describeKeys(page, c)
 	page.Incoming = c.Status == coordination.PendingIncoming
 	page.Active = c.Status == coordination.ConnActive && !c.KeyChanged
 	page.CanEnd = !over(c.Status) && !page.Incoming

@@ -16,6 +16,7 @@ func (d *Dashboard) contactRoutes() []route {
 		get("/contacts/connect", (*visit).connectForm), post("/contacts/connect", (*visit).connect),
 		get("/contacts/:id", (*visit).contact), post("/contacts/:id", (*visit).answerContact),
 		post("/contacts/:id/structured", (*visit).structured),
+		get("/contacts/:id/key", (*visit).contactKey).with(fresh), post("/contacts/:id/key", (*visit).decideKey).with(fresh),
 		get("/contacts/:id/revoke", (*visit).revokeForm), post("/contacts/:id/revoke", (*visit).revoke),
 	}
 }
@@ -92,8 +93,12 @@ var standings = map[coordination.ConnectionStatus]standing{
 
 func standingOf(c coordination.Connection) standing {
 	s := standings[c.Status]
-	if c.KeyChanged && c.Status == coordination.ConnActive {
+	switch {
+	case c.Status != coordination.ConnActive:
+	case c.KeyChanged:
 		s.meaning, s.word, s.means = view.No, "Key changed", "were connected, until the key of their node changed"
+	case c.Offer != nil:
+		s.meaning, s.word = view.Waits, "New key"
 	}
 	return s
 }

@@ -81,6 +81,13 @@ func (v *visit) asks(tx node.Tx, limit int) ([]view.Ask, error) {
 	for _, c := range requests {
 		asks = append(asks, requestAsk(names[c.AgentID], c))
 	}
+	if err != nil {
+		return nil, err
+	}
+	offers, err := v.d.Coordination.KeyOffers(tx, coordination.Page{Limit: limit})
+	for _, c := range offers {
+		asks = append(asks, keyAsk(c))
+	}
 	sort.SliceStable(asks, func(i, j int) bool { return asks[i].Sooner(asks[j]) })
 	return asks[:min(limit, len(asks))], err
 }
@@ -111,6 +118,18 @@ func requestAsk(agent string, c coordination.Connection) view.Ask {
 	return view.Ask{
 		URL: "/contacts/" + c.ID, Why: why,
 		What: view.Sentence{view.Bold(c.Contact), view.Plain(" asks to connect with "), view.Bold(agent)},
+	}
+}
+
+// keyAsk is a contact whose node announces a new key.
+func keyAsk(c coordination.Connection) view.Ask {
+	why := "compare the new fingerprint before you accept"
+	if c.Offer.Disputed != "" {
+		why = "two keys contradict each other"
+	}
+	return view.Ask{
+		URL: contactURL(c.ID) + "/key", Why: why,
+		What: view.Sentence{view.Plain("The node of "), view.Bold(c.Contact), view.Plain(" announces a new key")},
 	}
 }
 
@@ -176,24 +195,25 @@ var told = map[audit.Type]struct {
 	meaning              view.Meaning
 	word, one, many, url string
 }{
-	audit.TaskConfirmed:        {view.OK, "Confirmed", "task", "tasks", "/tasks"},
-	audit.TaskAgreed:           {view.OK, "Agreed", "task", "tasks", "/tasks"},
-	audit.TaskExpired:          {view.Ended, "Expired", "task", "tasks", "/tasks"},
-	audit.TaskCancelled:        {view.Ended, "Cancelled", "task", "tasks", "/tasks"},
-	audit.TaskDisagreement:     {view.No, "Disagrees", "task whose copies differ", "tasks whose copies differ", "/tasks"},
-	audit.TaskOutOfStep:        {view.No, "Out of step", "task", "tasks", "/tasks"},
-	audit.TaskConfirmFailed:    {view.No, "Not told", "confirmation is owed", "confirmations are owed", "/tasks"},
-	audit.MessageReceived:      {view.Neutral, "Received", "message", "messages", "/messages"},
-	audit.MessageDelivered:     {view.OK, "Delivered", "message", "messages", "/messages"},
-	audit.MessageFailed:        {view.No, "Failed", "message", "messages", "/messages"},
-	audit.ActionExecuted:       {view.OK, "Carried out", "action", "actions", "/activity"},
-	audit.ActionUnknown:        {view.No, "Uncertain", "action may have run", "actions may have run", "/activity"},
-	audit.ApprovalExpired:      {view.Ended, "Expired", "approval", "approvals", "/approvals?status=expired"},
-	audit.ConnectionActive:     {view.OK, "Connected", "contact", "contacts", "/contacts"},
-	audit.ConnectionRevoked:    {view.Ended, "Ended", "connection", "connections", "/contacts"},
-	audit.ConnectionKeyChanged: {view.No, "Key changed", "contact", "contacts", "/contacts"},
-	audit.ConnectionLogDiffers: {view.No, "Log set back", "contact", "contacts", "/activity?type=connection.log_differs"},
-	audit.OwnerAuthFailed:      {view.No, "Refused", "sign-in", "sign-ins", "/activity"},
+	audit.TaskConfirmed:         {view.OK, "Confirmed", "task", "tasks", "/tasks"},
+	audit.TaskAgreed:            {view.OK, "Agreed", "task", "tasks", "/tasks"},
+	audit.TaskExpired:           {view.Ended, "Expired", "task", "tasks", "/tasks"},
+	audit.TaskCancelled:         {view.Ended, "Cancelled", "task", "tasks", "/tasks"},
+	audit.TaskDisagreement:      {view.No, "Disagrees", "task whose copies differ", "tasks whose copies differ", "/tasks"},
+	audit.TaskOutOfStep:         {view.No, "Out of step", "task", "tasks", "/tasks"},
+	audit.TaskConfirmFailed:     {view.No, "Not told", "confirmation is owed", "confirmations are owed", "/tasks"},
+	audit.MessageReceived:       {view.Neutral, "Received", "message", "messages", "/messages"},
+	audit.MessageDelivered:      {view.OK, "Delivered", "message", "messages", "/messages"},
+	audit.MessageFailed:         {view.No, "Failed", "message", "messages", "/messages"},
+	audit.ActionExecuted:        {view.OK, "Carried out", "action", "actions", "/activity"},
+	audit.ActionUnknown:         {view.No, "Uncertain", "action may have run", "actions may have run", "/activity"},
+	audit.ApprovalExpired:       {view.Ended, "Expired", "approval", "approvals", "/approvals?status=expired"},
+	audit.ConnectionActive:      {view.OK, "Connected", "contact", "contacts", "/contacts"},
+	audit.ConnectionRevoked:     {view.Ended, "Ended", "connection", "connections", "/contacts"},
+	audit.ConnectionKeyChanged:  {view.No, "Key changed", "contact", "contacts", "/contacts"},
+	audit.ConnectionKeyDeclined: {view.No, "New key refused", "contact", "contacts", "/contacts"},
+	audit.ConnectionLogDiffers:  {view.No, "Log set back", "contact", "contacts", "/activity?type=connection.log_differs"},
+	audit.OwnerAuthFailed:       {view.No, "Refused", "sign-in", "sign-ins", "/activity"},
 }
 
 func happenings() []audit.Type {

@@ -17,6 +17,7 @@ func (d *Dashboard) settingsRoutes() []route {
 		get("/settings/password", (*visit).passwordPage).with(fresh), post("/settings/password", (*visit).passwordSet).with(fresh),
 		get("/settings/codes", (*visit).codesPage).with(fresh), post("/settings/codes", (*visit).codesMake).with(fresh),
 		get("/settings/link", (*visit).linkMakePage).with(fresh), post("/settings/link", (*visit).makeLink).with(fresh),
+		get("/settings/key", (*visit).nodeKey).with(fresh), post("/settings/key", (*visit).rotateKey).with(fresh),
 		post("/settings/sessions/others", (*visit).endOthers).with(fresh), post("/settings/sessions/:id", (*visit).endSession).with(fresh),
 	}
 }

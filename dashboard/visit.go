@@ -136,7 +136,11 @@ func (d *Dashboard) waiting(tx node.Tx) (int, error) {
 		return 0, err
 	}
 	requests, err := d.Coordination.CountIncoming(tx)
-	return pending + requests, err
+	if err != nil {
+		return 0, err
+	}
+	keys, err := d.Coordination.CountKeyOffers(tx)
+	return pending + requests + keys, err
 }
 
 // maxCounted bounds what a page counts.
@@ -156,5 +160,6 @@ var notices = map[string]string{
 	"ended": "The session has ended.", "passkey": "The passkey is added.",
 	"recovered": "You are in, and this code is used up. Add a passkey or set a new password before you sign out.", "password": "The password is set. All other sessions have ended.",
 	"sent": "Sent.", "requested": "The request is on its way.", "cancelled": "The task is cancelled.",
+	"rotated": "The node has a new key. Your contacts are told.", "newkey": "Accepted. They are known by their new key.", "oldkey": "Refused. They are known by the key that you had.",
 	"disconnected": "The program is disconnected.", "enabled": "The agent is enabled.", "disabled": "The agent is disabled: it can do nothing.",
 }

@@ -36,6 +36,10 @@ type ContactPage struct {
 	Theirs, Ours       string // fingerprints; Theirs is "" where it is not known
 	Invited            bool
 	KeyChanged         bool
+	OursGone           bool   // KeyChanged since they never accepted a key of ours
+	OursWaits          bool   // they go by an earlier key of ours
+	OursDeclined       bool   // and do not want the new one
+	NewKey             NewKey // that their node announces; zero for none
 	Incoming           bool   // it waits for the owner's answer
 	ApprovalURL        string // of our agent's request, while the owner decides
 	Active             bool
