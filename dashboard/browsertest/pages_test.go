@@ -13,8 +13,11 @@ import (
 // TestSetUpWithPasskey and TestConsent look at them.
 var early = []string{"/login", "/login/recovery", "/confirm", "/link/:secret", "/setup", "/settings/passkeys/:id", "/oauth/authorize"}
 
+// rare are the pages that most owners never come to; TestNewKeys looks at them.
+var rare = []string{"/contacts/:id/key"}
+
 func isEarly(route string) bool {
-	return slices.Contains(early, route) || strings.HasPrefix(route, "/setup/")
+	return slices.Contains(rare, route) || slices.Contains(early, route) || strings.HasPrefix(route, "/setup/")
 }
 
 // isPart says what is no page: what a page loads into itself, and streams.
