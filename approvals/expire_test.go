@@ -207,6 +207,33 @@ func TestExpireInBatches(t *testing.T) {
 	}
 }
 
+// TestAFailingBatchIsNotRepeated: a whole batch that fails is not begun again at
+// once, for it would fail again; one that gets something done is.
+func TestAFailingBatchIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	for name, allFail := range map[string]bool{"all fail": true, "all but one fail": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.Handle(approvals.Message, &resolver{fails: map[string]error{"expired": errResolver}})
+			if !allFail {
+				w.ask(request(approvals.Connection))
+				w.clock.Advance(time.Second)
+			}
+			for i := range 120 {
+				r := request(approvals.Message)
+				r.AgentID, r.Subject = fmt.Sprintf("agent %d", i/40), fmt.Sprint(i)
+				w.ask(r)
+			}
+			w.clock.Advance(approvals.DefaultTTL)
+			more, err := w.ExpireStep(t.Context())
+			if more == allFail || err == nil {
+				t.Errorf("more is %v, err %v", more, err)
+			}
+		})
+	}
+}
+
 // TestDamagedStaysDamaged: expiring a row that was tampered with does not make it
 // look whole, and does not fail for ever over what it names.
 func TestDamagedStaysDamaged(t *testing.T) {
