@@ -22,8 +22,10 @@ type Event struct {
 type Source[Req any] struct {
 	// Start reads where to begin, from the request or the header Last-Event-ID.
 	Start func(by Caller, request Req, lastEventID string) (position int64, err error)
-	// After lists the events after a position, and the position to go on from. No
-	// event means that there is none for now.
+	// Page is how many events After gives at most.
+	Page int
+	// After lists the events after a position, and the position to go on from. Less
+	// than a page of them means that there are no more for now.
 	After func(tx node.Tx, by Caller, position int64) (events []Event, next int64, err error)
 }
 
@@ -98,7 +100,7 @@ func (s *streamer[Req]) follow(ctx context.Context, claims token.AccessClaims, p
 			return nil
 		}
 		position = next
-		if len(events) > 0 {
+		if len(events) > 0 && len(events) >= s.source.Page {
 			continue
 		}
 		select {

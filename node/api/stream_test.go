@@ -27,6 +27,7 @@ func TestStreamBeats(t *testing.T) {
 		d.Tokens = lasting{}
 		looks, happened := 0, atomic.Bool{}
 		handler := Stream(d, Source[from]{
+			Page:  2,
 			Start: func(Caller, from, string) (int64, error) { return 7, nil },
 			After: func(_ node.Tx, _ Caller, position int64) ([]Event, int64, error) {
 				looks++

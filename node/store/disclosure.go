@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 
 	"agentlink/coordination"
@@ -15,18 +16,24 @@ func disclosurePlace(d coordination.Disclosure) seal.Place {
 const disclosureColumns = `id, owner_id, agent_id, contact_key, connection_id, capability, field, value, task_uid, message_id,
 	approval_id, author, withdrawn, at`
 
+// disclosuresAtOnce is how many rows one statement writes: a proposal has about as
+// many fields.
+const disclosuresAtOnce = 8
+
 // InsertDisclosures implements coordination.Store.
 func (s *Store) InsertDisclosures(tx node.Tx, list []coordination.Disclosure) error {
-	for _, d := range list {
-		value, err := s.seal(disclosurePlace(d), d.Value)
-		if err != nil {
-			return err
+	for rows := range slices.Chunk(list, disclosuresAtOnce) {
+		w := &where{}
+		for i, d := range rows {
+			value, err := s.seal(disclosurePlace(d), d.Value)
+			if err != nil {
+				return err
+			}
+			w.write([]string{" VALUES ", ", "}[min(i, 1)]+"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				d.ID, d.OwnerID, d.AgentID, s.ContactKey(d.Contact), d.ConnectionID, d.Capability, d.Field, value, d.TaskUID,
+				d.MessageID, d.ApprovalID, d.Author, d.Withdrawn, micros(d.At))
 		}
-		_, err = s.exec(tx, `INSERT INTO disclosures (`+disclosureColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-			d.ID, d.OwnerID, d.AgentID, s.ContactKey(d.Contact), d.ConnectionID, d.Capability, d.Field, value, d.TaskUID,
-			d.MessageID, d.ApprovalID, d.Author, d.Withdrawn, micros(d.At))
-		if err != nil {
+		if _, err := s.exec(tx, `INSERT INTO disclosures (`+disclosureColumns+`)`+w.String(), w.args...); err != nil {
 			return err
 		}
 	}

@@ -97,6 +97,7 @@ type streamRequest struct {
 // eventSource is the same feed as a stream.
 func (h *API) eventSource() api.Source[streamRequest] {
 	return api.Source[streamRequest]{
+		Page: maxLimit,
 		Start: func(by api.Caller, request streamRequest, last string) (int64, error) {
 			if last != "" {
 				return h.cursors.OpenPosition(eventBinding(by), "Last-Event-ID", last)
