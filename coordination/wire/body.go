@@ -50,6 +50,9 @@ func (e Envelope) Open(open func(sealed []byte) ([]byte, error)) (Inner, error) 
 	if inner.Author != AuthorAgent && inner.Author != AuthorOwner {
 		return Inner{}, node.BadFields(node.Field{Field: "author", Problem: "must be agent or owner"})
 	}
+	if len(inner.Content) == 0 {
+		return Inner{}, node.BadFields(node.Field{Field: "content", Problem: "is missing"})
+	}
 	return inner, nil
 }
 

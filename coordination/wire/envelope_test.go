@@ -192,6 +192,22 @@ func TestTheSealedPartBelongsToItsEnvelope(t *testing.T) {
 	}
 }
 
+// TestASealedPartHasContent: one without could not be stored, and so be rejected.
+func TestASealedPartHasContent(t *testing.T) {
+	t.Parallel()
+	e := valid(wire.Message)
+	inner := innerOf(e)
+	inner.Content = []byte(`"CONTENT"`)
+	text := strings.Replace(string(node.MustCanonical(inner)), `"content":"CONTENT",`, "", 1)
+	if strings.Contains(text, "content") {
+		t.Fatal(text)
+	}
+	e.Body = base64.RawURLEncoding.EncodeToString([]byte(text))
+	if _, err := e.Open(same); node.CodeOf(err) != node.BadRequest {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestTheLargestContentFits: what MaxContent promises, with the longest
 // addresses and numbers.
 func TestTheLargestContentFits(t *testing.T) {

@@ -124,7 +124,7 @@ func (d *door) seen() []post {
 
 // ServeHTTP implements http.Handler.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxEnvelope))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 16*wire.MaxEnvelope))
 	if err != nil {
 		return
 	}

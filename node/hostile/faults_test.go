@@ -121,7 +121,9 @@ const (
 
 func newPlay(t *testing.T, f fault) *play {
 	t.Helper()
-	w := newWorld(t, 1)
+	w := emptyWorld(t)
+	w.patience = 200 * time.Millisecond
+	w.add("ana", newDoor(t))
 	scheme := "http"
 	if f.tls != "" {
 		scheme = "https"

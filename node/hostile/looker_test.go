@@ -75,3 +75,13 @@ func (l looker) rows(t testing.TB, table string) (all []string) {
 	slices.Sort(all)
 	return all
 }
+
+// sizes is the number of rows of each table.
+func (l looker) sizes(t testing.TB) map[string]int {
+	t.Helper()
+	sizes := map[string]int{}
+	for _, table := range l.names(t) {
+		sizes[table] = l.count(t, table, "1 = 1")
+	}
+	return sizes
+}

@@ -36,38 +36,42 @@ type world struct {
 	t     testing.TB
 	clock *node.FakeClock
 	homes []*home
+	// patience is how long a node waits for an answer.
+	patience time.Duration
 }
 
 // home is one of them, with its agent.
 type home struct {
 	*nodetest.Node
-	world  *world
-	door   *door
-	agent  *nodetest.Agent
-	looker looker
-	rooms  *rooms
-	token  time.Time // when the agent's was got
+	world    *world
+	door     *door
+	agent    *nodetest.Agent
+	looker   looker
+	rooms    *rooms
+	sealsFor string    // who reads what is sealed for it
+	token    time.Time // when the agent's was got
 }
 
 // newWorld makes nodes whose agents are ana, ben, cleo and dan.
 func newWorld(t testing.TB, count int) *world {
 	t.Helper()
-	w := &world{t: t, clock: node.NewFakeClock(noon)}
+	w := emptyWorld(t)
 	for _, handle := range []string{"ana", "ben", "cleo", "dan"}[:count] {
 		w.add(handle, newDoor(t))
 	}
 	return w
 }
 
-// patience is how long a node of a test waits for an answer.
-const patience = 200 * time.Millisecond
+func emptyWorld(t testing.TB) *world {
+	return &world{t: t, clock: node.NewFakeClock(noon), patience: 15 * time.Second}
+}
 
 func (w *world) add(handle string, d *door) *home {
 	w.t.Helper()
 	h := &home{world: w, door: d, rooms: &rooms{booked: map[string]int{}}}
 	d.clock = w.clock.Now
 	h.Node = nodetest.Start(w.t, nodetest.Options{
-		Clock: w.clock, Still: true, PeerTimeout: patience, Executors: []actions.Executor{h.rooms},
+		Clock: w.clock, Still: true, PeerTimeout: w.patience, Executors: []actions.Executor{h.rooms},
 		Settings: map[string]string{config.PublicURLName: d.url},
 	})
 	d.behind(h.Info.AgentsURL)
@@ -175,6 +179,12 @@ func (h *home) next() bool {
 	if waits {
 		h.world.clock.Advance(max(0, at.Sub(h.world.clock.Now())))
 	}
+	return waits
+}
+
+// waits says whether the node has something to send.
+func (h *home) waits() bool {
+	_, waits := h.NextDelivery()
 	return waits
 }
 

@@ -51,9 +51,8 @@ type Config struct {
 // Limits of what a minute may bring. They count rejected messages only, so that
 // an honest peer is never slowed.
 const (
-	unknownPerMinute  = 10 // of an IP: unknown senders, forgeries, noise
-	rejectedPerMinute = 60 // of a peer's node: messages with a valid signature that were rejected
-	maxCounted        = 10_000
+	unknownPerMinute = 10 // of an IP: unknown senders, forgeries, noise
+	maxCounted       = 10_000
 )
 
 // Inbox takes envelopes in. It is safe for concurrent use, in any number of
@@ -61,7 +60,7 @@ const (
 type Inbox struct {
 	Config
 	noise    *budget.Budget // by IP
-	rejected *budget.Budget // by fingerprint
+	rejected *rejections    // by fingerprint
 	asked    *budget.Budget // by connection: questions for our testimony
 	slots    slots
 	card     card
@@ -86,8 +85,6 @@ func New(config Config) *Inbox {
 		slots:    newSlots(),
 	}
 }
-
-func newRejected() *budget.Budget { return budget.New(rejectedPerMinute, time.Minute, maxCounted) }
 
 // The refusals. They say the same to everybody and tell no one which check
 // failed.
