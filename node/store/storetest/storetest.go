@@ -23,6 +23,7 @@ var suite = map[string]func(t *testing.T, open func(t *testing.T) *store.Store){
 	"Core":         Core,
 	"Disclosures":  Disclosures,
 	"Idempotency":  Idempotency,
+	"Keys":         Keys,
 	"OAuth":        OAuth,
 	"Overlays":     Overlays,
 	"Owner":        Owner,
