@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"agentlink/node"
-	"agentlink/node/token"
 	"agentlink/node/nodetest/tokentest"
+	"agentlink/node/token"
 )
 
 // TestMutantsOfAccessTokens (S14): none of more than 60 kinds of wrong token is
