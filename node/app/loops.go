@@ -69,12 +69,20 @@ func (n *Node) startDelivery(ctx context.Context, running *sync.WaitGroup) {
 // loops are those that the store does not wake. A confirmation that is owed goes
 // out once the owner has lifted what barred it.
 func (n *Node) loops() []loop {
-	return []loop{
+	all := []loop{
 		{name: "overdue tasks", step: n.coordination.ExpireStep, wake: n.ownerActed, every: minute(n.options)},
 		{name: "overdue approvals", step: n.approvals.ExpireStep, every: minute(n.options)},
 		{name: "strangers", step: n.strangers.Step, every: min(time.Second, n.options.Poll)},
 		{name: "idempotency keys", step: n.sweep, every: time.Hour},
 	}
+	if n.settings.Database.Postgres() { // another replica may replace the node's keys
+		all = append(all, loop{name: "node keys", step: n.refreshKeys, every: min(time.Second, n.options.Poll)})
+	}
+	return all
+}
+
+func (n *Node) refreshKeys(ctx context.Context) (more bool, err error) {
+	return false, n.identity.Refresh(ctx, n.store)
 }
 
 // minute is how often overdue things are looked for, as the requirement says;

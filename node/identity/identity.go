@@ -56,6 +56,7 @@ type Identity struct {
 	// sealed are what opens letters: today's first, then those of earlier keys.
 	sealed atomic.Pointer[[]*seal.Identity]
 	first  string
+	passed int // how many keys there were before today's
 }
 
 // LoadOrCreate gives the node's identity and makes it at the first start. Of
@@ -189,6 +190,10 @@ func prepare(keys Keys, retired []Retired) (l loaded, err error) {
 func (i *Identity) use(l loaded) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if len(l.earlier) < i.passed {
+		return // read before another key was made, and late
+	}
+	i.passed = len(l.earlier)
 	i.sealed.Store(&l.sealed)
 	if i.Signer == nil {
 		i.Signer, i.first = token.NewSigner(l.today), l.first()
