@@ -173,12 +173,51 @@ var flows = []flow{
 			return err
 		})
 	}},
+	{name: "replace the key", commits: 1, set: func(w *world) (*side, func(context.Context) error) {
+		a := acquainted(w)
+		return a, a.rotates(a.identity.Signer.Fingerprint())
+	}},
+	{name: "accept a new key", commits: 1, set: func(w *world) (*side, func(context.Context) error) {
+		b := announced(w).other()
+		asked := b.connection()
+		fingerprint := asked.Offer.Fingerprint
+		return ownerDoes(b, func(tx node.Tx, s *side) error {
+			c, err := s.store.Connection(tx, asked.ID)
+			if err != nil || c.Peer.Fingerprint == fingerprint {
+				return err
+			}
+			_, err = s.coordination.AcceptKey(tx, s.owner, c.ID, fingerprint)
+			return err
+		})
+	}},
 	{name: "change a code for tokens", commits: 1, set: tokensForCode},
 }
 
 func acquainted(w *world) *side {
 	w.acquainted()
 	return w.sides[0]
+}
+
+// rotates replaces the key, unless it was: an owner who was told of a failure looks.
+func (s *side) rotates(first string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return s.store.InTx(ctx, func(tx node.Tx) error {
+			today, err := s.identity.Today(tx)
+			if err != nil || today.Fingerprint != first {
+				return err
+			}
+			_, err = s.coordination.RotateKey(tx, s.owner)
+			return err
+		})
+	}
+}
+
+// announced is a side whose new key waits for the other one's owner.
+func announced(w *world) *side {
+	a := acquainted(w)
+	must(w.t, a.rotates(a.identity.Signer.Fingerprint())(context.Background()))
+	must(w.t, steps(a.worker.Step)(context.Background()))
+	return a
 }
 
 func (s *side) mode(mode policy.Mode) {

@@ -132,7 +132,7 @@ func (s *side) wireUp(t testing.TB, master seal.Master) {
 	})
 	s.coordination = coordination.New(coordination.Config{
 		Store: s.store, DB: s.store, Clock: s.world.clock, IDs: ids, Policy: s.engine, Agents: s.policy, Approvals: s.approvals,
-		Audit: s.audit, Outbox: s.store, Self: s.self(),
+		Audit: s.audit, Outbox: s.store, Self: s.self(), Keys: s.identity,
 	})
 	s.actions = actions.New(actions.Config{
 		Store: s.store, DB: s.store, IDs: ids, Policy: s.engine, Approvals: s.approvals, Tasks: s.coordination, Audit: s.audit,
@@ -140,7 +140,7 @@ func (s *side) wireUp(t testing.TB, master seal.Master) {
 		SignReceipt: func(claims any) (string, error) { return s.identity.Signer.Sign(token.Receipt, claims) },
 	})
 	s.inbox = peer.New(peer.Config{
-		DB: s.store, Coordination: s.coordination, Strangers: s.store, Signer: s.identity.Signer, Open: s.identity.Open,
+		DB: s.store, Coordination: s.coordination, Strangers: s.store, Signer: s.identity.Signer, Open: s.identity.Open, Recipient: s.identity.Recipient,
 		Self: s.self(), Clock: s.world.clock, IDs: ids,
 	})
 	s.worker = delivery.NewWorker(delivery.WorkerConfig{
