@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -29,6 +30,7 @@ import (
 //	                         answer has to have the status, and is the script's stdout
 //	until NAME PATH MEMBER VALUE
 //	                         get PATH until the member of the answer has the value
+//	says TEXT ARG…           run agentlink until its stdout has the text
 //	exits CODE PROGRAM ARG…  run a program that has to end with the code; stdout and stderr are its
 //	sentence                 stderr has to be one sentence of agentlink's
 //	secret TEXT FILE         write a text to a file that only its user may read
@@ -54,9 +56,22 @@ func (n *nodes) commands() map[string]func(*testscript.TestScript, bool, []strin
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"serve": positive(n.serve), "kill9": positive(n.kill9), "stop": positive(n.stop), "setup": positive(n.setup),
 		"rest": positive(n.rest), "until": positive(n.until), "get": positive(get),
-		"secret": positive(secret),
-		"exits":  positive(exits), "sentence": positive(sentenceOnly),
+		"secret": positive(secret), "says": positive(says),
+		"exits": positive(exits), "sentence": positive(sentenceOnly),
 	}
+}
+
+func says(ts *testscript.TestScript, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: says TEXT ARG…")
+	}
+	for range 300 {
+		if ts.Exec("agentlink", args[1:]...) == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ts.Fatalf("agentlink %s does not say %q", strings.Join(args[1:], " "), args[0])
 }
 
 // positive refuses a command that is negated with !, which would prove nothing.
