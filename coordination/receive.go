@@ -27,6 +27,9 @@ type Incoming struct {
 	// Forged: the signature is the peer's, and the body does not open or belongs to
 	// another envelope. Inner is empty; the message is rejected.
 	Forged bool
+	// OtherVersion says so of one that is Forged only as far as it has another
+	// version of the protocol than the one that both share.
+	OtherVersion bool
 	// Head: the sender wants to keep the head of our log.
 	Head bool
 }
@@ -130,7 +133,7 @@ func (s *Service) process(tx node.Tx, r *receiving) (wire.Ack, error) {
 		r.Head = false // not for whoever has the old key
 		return wire.Ack{Status: wire.Rejected, Code: wire.CodeKeyRetired, Key: r.connection.Peer.Fingerprint}, nil
 	case r.Forged && !r.Envelope.Type.ForTask():
-		return s.reject(tx, r, wire.CodeForged)
+		return s.reject(tx, r, r.forgery())
 	case r.Envelope.Type == wire.ConnectionRequest:
 		return s.receiveRequest(tx, r)
 	case r.Envelope.Type.Notice():
@@ -200,6 +203,14 @@ func (r *receiving) message(tx node.Tx) Message {
 		Seq: r.Envelope.Seq, Ack: r.Envelope.Ack, Content: r.content(), Sha256: r.Sha256,
 		CreatedAt: tx.Now(), ExpiresAt: time.Unix(r.Envelope.Exp, 0).UTC(), SettledAt: tx.Now(),
 	}
+}
+
+// forgery is the code of a message that is forged.
+func (r *receiving) forgery() string {
+	if r.OtherVersion {
+		return wire.CodeOtherVersion
+	}
+	return wire.CodeForged
 }
 
 // author is who wrote it; of a forged message nobody knows, and it counts as the agent's.

@@ -75,7 +75,7 @@ func (s *Service) receiveNumbered(tx node.Tx, r *receiving, task *Task) (wire.Ac
 func (s *Service) applyTheirs(tx node.Tx, r *receiving, task *Task) (code string, err error) {
 	switch {
 	case r.Forged:
-		return wire.CodeForged, nil
+		return r.forgery(), nil
 	case task.OutOfStep:
 		return wire.CodeOutOfStep, nil
 	}
@@ -299,7 +299,7 @@ func (s *Service) receiveForUnknown(tx node.Tx, r *receiving) (wire.Ack, error) 
 		err := s.Store.KeepAck(tx, r.agent.ID, voids(r.Inner.Content), r.Envelope.Iss, nil, until)
 		return wire.Ack{Status: wire.Applied, Code: wire.CodeVoided, Ack: 1}, err
 	case r.Forged:
-		return s.reject(tx, r, wire.CodeForged)
+		return s.reject(tx, r, r.forgery())
 	case r.Envelope.Type != wire.TaskCreate:
 		return s.reject(tx, r, wire.CodeUnknownTask)
 	}

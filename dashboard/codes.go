@@ -30,6 +30,7 @@ var codeWords = map[string]string{
 	wire.CodeAlreadyProcessed:  "it had been taken in before it could be withdrawn",
 	wire.CodeVoided:            "it was withdrawn",
 	wire.CodeForged:            "its sealed part does not belong to it",
+	wire.CodeOtherVersion:      "it has another version of the protocol than both sides share",
 	wire.CodeNotConnected:      "the connection was not active",
 	wire.CodeConnectionUnknown: "the other side knows of no such connection",
 	wire.CodeTooLate:           "its time was over before it arrived",

@@ -152,6 +152,7 @@ const (
 	CodeAlreadyProcessed  = "already_processed" // the answer to a task.void that came too late
 	CodeVoided            = "voided"            // the message behind this number was withdrawn
 	CodeForged            = "forged"            // the sealed part belongs to another envelope
+	CodeOtherVersion      = "other_version"     // not the version that both share
 	CodeNotConnected      = "not_connected"     // no active connection between these two
 	CodeConnectionUnknown = "unknown_connection"
 	CodeTooLate           = "too_late" // exp has passed
@@ -202,7 +203,7 @@ var KnownCodes = map[string]bool{
 	CodeAlreadyResponded: true, CodeDigestMismatch: true, CodeBadState: true, CodeTaskEnded: true,
 	CodeAlreadyConfirmed: true, CodeCancelled: true, CodeDoubleRun: true, CodeUIDTaken: true,
 	CodeUnknownTask: true, CodeUnknownType: true, CodeBadContent: true, CodeBadDeadline: true,
-	CodeGap: true, CodeSeqReused: true, CodeAlreadyProcessed: true, CodeVoided: true, CodeForged: true,
+	CodeGap: true, CodeSeqReused: true, CodeAlreadyProcessed: true, CodeVoided: true, CodeForged: true, CodeOtherVersion: true,
 	CodeNotConnected: true, CodeConnectionUnknown: true, CodeTooLate: true, CodeUnavailable: true,
 	CodeRestored: true, CodeOutOfStep: true, CodeKeyRetired: true, CodeKeyRefused: true, CodeBadKey: true,
 }

@@ -34,6 +34,7 @@ type rogue struct {
 	inbox   string
 	posts   int           // what its own inbox took
 	shows   *party        // the keys of its card, where they are not its own
+	card    string        // its card, where it has made up one
 	client  *http.Client  // to the node
 	iatSkew time.Duration // of its clock
 }
@@ -55,6 +56,10 @@ func (r *rogue) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	keys := r.party
 	if r.shows != nil {
 		keys = *r.shows
+	}
+	if request.URL.Path == wire.CardPath && r.card != "" {
+		writeToken(w, r.card)
+		return
 	}
 	if request.URL.Path == wire.CardPath {
 		now := r.home.world.clock.Now()

@@ -199,7 +199,7 @@ func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 	if _, over := i.rejected.Over(a.key, i.Clock.Now()); over {
 		return nil, errSlowDown
 	}
-	if !i.ours(a.envelope) || a.envelope.V != max(peer.Version, 1) {
+	if !i.ours(a.envelope) {
 		return nil, i.reject(a, errNotValid)
 	}
 	if a.answer != nil {
@@ -209,6 +209,10 @@ func (i *Inbox) known(ctx context.Context, a arrival) ([]byte, error) {
 		return nil, i.reject(a, errNotValid)
 	}
 	in := coordination.Incoming{Envelope: a.envelope, ConnectionID: a.connection.ID, Sha256: a.sha256, Key: a.key, Head: a.head}
+	if a.envelope.V != max(peer.Version, 1) {
+		in.Forged, in.OtherVersion = true, true // whatever it says
+		return i.apply(ctx, in)
+	}
 	inner, err := i.open(a.envelope)
 	if in.Inner = inner; err != nil {
 		// Signed by the peer, so it gets a signed answer: its sender need not try again.
