@@ -122,13 +122,16 @@ func TestExpireTask(t *testing.T) {
 			w := newWorld(t)
 			message := w.ask(request(approvals.Message))
 			action, _ := w.in(approvals.Action, approvals.Approved)
+			later := w.ask(request(approvals.Connection))
 			but := ""
 			if test.butBooking {
 				but = action.ID
 			}
 			w.do(func(tx node.Tx) error { return w.ExpireTask(tx, test.agent, test.task, test.action, but) })
-			if got := w.approval(message.ID).Status; got != test.message {
-				t.Errorf("message approval is %s, want %s", got, test.message)
+			for _, a := range []approvals.Approval{message, later} {
+				if got := w.approval(a.ID).Status; got != test.message {
+					t.Errorf("the %s approval is %s, want %s", a.Kind, got, test.message)
+				}
 			}
 			if got := w.approval(action.ID).Status; got != test.booking {
 				t.Errorf("action approval is %s, want %s", got, test.booking)
