@@ -19,6 +19,8 @@ var unsealed = map[string]bool{
 	"decisions.answers": true, // names of capabilities and what was answered
 }
 
+var errRead = errors.New("it was read")
+
 // TestSwappedCells (S3, S4): sealed values of two rows, two columns or two tables
 // change places 1,000 times, in every sealed column that the schema has. None is
 // ever read as what it is not: the row is an error, or says that it is damaged.
@@ -93,7 +95,7 @@ func swapped(s *store.Store, tx node.Tx, a, b storetest.Cell) error {
 	for _, c := range []storetest.Cell{a, b} {
 		damaged, err := c.Read(tx)
 		if !damaged && !errors.Is(err, seal.ErrNotOpened) {
-			return fmt.Errorf("%s where %s took the value of another cell (%s and %s): %v", nameOf(c), c.Where, nameOf(a), nameOf(b), err)
+			return fmt.Errorf("%s where %s took the value of another cell (%s and %s): %w", nameOf(c), c.Where, nameOf(a), nameOf(b), errors.Join(errRead, err))
 		}
 	}
 	return nil
@@ -160,7 +162,7 @@ func TestForgedCells(t *testing.T) {
 						return err
 					}
 					if damaged, err := c.Read(tx); !damaged && !errors.Is(err, seal.ErrNotOpened) {
-						return fmt.Errorf("%s forged %s is read: %v", nameOf(c), name, err)
+						return fmt.Errorf("%s forged %s: %w", nameOf(c), name, errors.Join(errRead, err))
 					}
 					return errPutBack
 				})
