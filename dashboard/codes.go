@@ -36,6 +36,9 @@ var codeWords = map[string]string{
 	wire.CodeTooLate:           "its time was over before it arrived",
 	wire.CodeUnavailable:       "the other node could not look at it",
 	wire.CodeRestored:          "the other side remembers more than this node: a copy was restored",
+	wire.CodeKeyRetired:        "it was signed with a key that another one has replaced",
+	wire.CodeKeyRefused:        "the owner over there does not accept the new key",
+	wire.CodeBadKey:            "the key that it announces cannot take the place of the known one",
 	wire.CodeOutOfStep:         "the two copies of the task no longer follow one another",
 
 	string(node.PolicyDenied):           "a grant denies it by now",
