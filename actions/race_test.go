@@ -122,21 +122,26 @@ func (w *world) runOnce(t *testing.T, parameters string, over [2]*world) {
 	}
 }
 
-// TestRunOnceOfTwo is two approvals for one task, each used 500 times at once:
-// one run.
+// TestRunOnceOfTwo (S9) is two approvals for one task, each used 500 times at once,
+// round after round: one run each. It is 5 rounds, or half of AGENTLINK_ROUNDS.
 func TestRunOnceOfTwo(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, fresh func(t *testing.T) storetest.Database) {
 		executor := &executor{execute: succeeds}
 		two := replicas(t, fresh(t), executor)
-		two[0].task()
-		other := strings.Replace(booking, "19:30", "20:00", 1)
-		requests := [2]actions.Start{start(booking, two[0].approved(book(booking)).ID), start(other, two[0].approved(book(other)).ID)}
-		got := race(1000, func(i int) string { return came(two[i%2].run(requests[i/2%2])) })
-		if diff := cmp.Diff(map[string]int{"done": 1, "conflict": 999}, got); diff != "" {
-			t.Error(diff)
+		rounds := max(5, rounds(t)/2)
+		for round := range rounds {
+			uid := fmt.Sprint("dinner", round)
+			two[0].task(func(task *coordination.Task) { task.UID = uid })
+			one := strings.Replace(booking, `"dinner"`, fmt.Sprintf("%q", uid), 1)
+			other := strings.Replace(one, "19:30", "20:00", 1)
+			requests := [2]actions.Start{start(one, two[0].approved(book(one)).ID), start(other, two[0].approved(book(other)).ID)}
+			got := race(1000, func(i int) string { return came(two[i%2].run(requests[i/2%2])) })
+			if diff := cmp.Diff(map[string]int{"done": 1, "conflict": 999}, got); diff != "" {
+				t.Fatalf("round %d: %s", round, diff)
+			}
 		}
-		if executor.calls() != 1 {
+		if executor.calls() != rounds {
 			t.Errorf("the executor was called %d times", executor.calls())
 		}
 	})

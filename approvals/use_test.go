@@ -130,12 +130,12 @@ func TestUsedOnce(t *testing.T) {
 	})
 }
 
-// TestAskedOnce is 200 equal requests at once: one approval.
+// TestAskedOnce (S13) is 1,000 equal requests at once: one approval.
 func TestAskedOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, open storetest.Opener) {
 		w := on(t, open(t))
-		got := race(200, func(int) string {
+		got := race(1000, func(int) string {
 			a, err := w.tryAsk(request(approvals.Action))
 			return problem(err) + a.ID
 		})
@@ -145,20 +145,29 @@ func TestAskedOnce(t *testing.T) {
 	})
 }
 
-// TestFloodedAtOnce is 200 different requests at once: MaxPending of them wait.
+// TestFloodedAtOnce (S13) is 10,000 different requests at once: MaxPending of them
+// wait, and no row is there for any other.
 func TestFloodedAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, open storetest.Opener) {
 		w := on(t, open(t))
-		got := race(200, func(i int) string {
+		const asked = 10_000
+		got := race(asked, func(i int) string {
 			r := request(approvals.Action)
 			r.Parameters = json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))
 			_, err := w.tryAsk(r)
 			return problem(err)
 		})
-		if diff := cmp.Diff(map[string]int{"": approvals.MaxPending, "rate_limited": 200 - approvals.MaxPending}, got); diff != "" {
+		if diff := cmp.Diff(map[string]int{"": approvals.MaxPending, "rate_limited": asked - approvals.MaxPending}, got); diff != "" {
 			t.Error(diff)
 		}
+		w.do(func(tx node.Tx) error {
+			rows, err := w.Approvals(tx, approvals.Filter{AgentID: agent.AgentID, Limit: 100})
+			if len(rows) != approvals.MaxPending {
+				t.Errorf("%d rows", len(rows))
+			}
+			return err
+		})
 	})
 }
 

@@ -20,8 +20,9 @@ import (
 // pair is two connected sides whose rules let everything through.
 type pair struct {
 	*history
-	a, b *side
-	uid  string
+	a, b     *side
+	uid      string
+	approved string // an approval of a's that waits for its use
 }
 
 func newPair(t *testing.T) *pair {
