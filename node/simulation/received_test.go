@@ -1,0 +1,162 @@
+package simulation
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"agentlink/coordination"
+	"agentlink/coordination/wire"
+	"agentlink/node"
+	"agentlink/node/audit"
+)
+
+// received finds what came under a number.
+func (p *pair) received(s *side, seq int64) (m coordination.Message) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) (err error) {
+		m, err = s.store.NumberedMessage(tx, s.agent.ID, p.uid, coordination.In, seq)
+		return err
+	})
+	return m
+}
+
+func (p *pair) proposal(version int, fields json.RawMessage) wire.Proposal {
+	return wire.Proposal{Version: version, Fields: fields, Digest: coordination.Digest(p.uid, coordination.Initiator, version, fields)}
+}
+
+// TestNumbers is what each number of the other side gets, of a task whose number
+// 1 has come and that has said nothing itself.
+func TestNumbers(t *testing.T) {
+	create := func(p *pair) any {
+		return wire.Create{TaskType: "dinner.coordination", Title: "Another", Deadline: p.clock.Now().Add(time.Hour)}
+	}
+	second := func(p *pair) any { return p.proposal(2, plan("2027-01-16")) }
+	names := func(id string) func(*pair) any { return func(*pair) any { return wire.Void{JTI: id} } }
+	came := func(p *pair) any { return wire.Void{JTI: p.received(p.b, 1).ID} }
+	for name, test := range map[string]struct {
+		typ       wire.Type
+		seq, ack  int64
+		content   func(*pair) any
+		status    string
+		code      string
+		outOfStep bool
+		inSeq     int64
+	}{
+		"the next":                         {wire.TaskPropose, 2, 0, second, wire.Applied, "", false, 2},
+		"the next, which cannot be read":   {wire.TaskPropose, 2, 0, func(*pair) any { return "x" }, wire.Rejected, wire.CodeBadContent, false, 2},
+		"one too far":                      {wire.TaskPropose, 3, 0, second, wire.Rejected, wire.CodeGap, false, 1},
+		"another message under a number":   {wire.TaskPropose, 1, 0, second, wire.Rejected, wire.CodeSeqReused, true, 1},
+		"it knows what was never said":     {wire.TaskPropose, 2, 1, second, wire.Rejected, wire.CodeRestored, true, 1},
+		"started again":                    {wire.TaskCreate, 2, 0, create, wire.Rejected, wire.CodeUIDTaken, false, 1},
+		"started again under its number":   {wire.TaskCreate, 1, 0, create, wire.Rejected, wire.CodeSeqReused, true, 1},
+		"withdrawn in time":                {wire.TaskVoid, 2, 0, names("019f1c3a-7b00-7000-8000-000000000009"), wire.Applied, wire.CodeVoided, false, 2},
+		"a withdrawal of nothing":          {wire.TaskVoid, 2, 0, names("it"), wire.Rejected, wire.CodeBadContent, false, 2},
+		"withdrawn too late":               {wire.TaskVoid, 1, 0, came, wire.Applied, wire.CodeAlreadyProcessed, false, 1},
+		"another one withdrawn":            {wire.TaskVoid, 1, 0, names("019f1c3a-7b00-7000-8000-000000000009"), wire.Rejected, wire.CodeSeqReused, true, 1},
+		"something withdrawn, nobody says": {wire.TaskVoid, 1, 0, names(""), wire.Rejected, wire.CodeSeqReused, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			p.start(plan("2027-01-15"))
+			ack := p.receive(p.b, test.typ, test.seq, test.ack, test.content(p))
+			if ack.Status != test.status || ack.Code != test.code {
+				t.Errorf("%s %s, want %s %s", ack.Status, ack.Code, test.status, test.code)
+			}
+			if task := p.copyOf(p.b); task.OutOfStep != test.outOfStep || task.InSeq != test.inSeq {
+				t.Errorf("out of step %v, number %d; want %v, %d", task.OutOfStep, task.InSeq, test.outOfStep, test.inSeq)
+			}
+			if !test.outOfStep {
+				return
+			}
+			if ack := p.receive(p.b, wire.TaskPropose, 2, 0, second(p)); ack.Code != wire.CodeOutOfStep {
+				t.Errorf("then the next gets %q", ack.Code)
+			}
+		})
+	}
+}
+
+// TestRejectedIsWithdrawn: the withdrawal of what was rejected gets the same answer.
+func TestRejectedIsWithdrawn(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	p.receive(p.b, wire.TaskPropose, 2, 0, p.proposal(7, plan("2027-01-16")))
+	ack := p.receive(p.b, wire.TaskVoid, 2, 0, wire.Void{JTI: p.received(p.b, 2).ID})
+	if ack.Status != wire.Rejected || ack.Code != wire.CodeStaleVersion || p.copyOf(p.b).OutOfStep {
+		t.Errorf("%s %s, out of step %v", ack.Status, ack.Code, p.copyOf(p.b).OutOfStep)
+	}
+}
+
+// TestLogOfWhatCame: each message that was applied stands in the log.
+func TestLogOfWhatCame(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	p.write(p.a, p.cancelling(p.a))
+	p.deliver(p.a)
+	for seq, typ := range map[int64]audit.Type{1: audit.TaskStarted, 2: audit.TaskCancelled} {
+		if got := p.events(p.b, typ, p.received(p.b, seq).ID); got != 1 {
+			t.Errorf("b's log has %s of number %d %d times", typ, seq, got)
+		}
+	}
+	if got := p.events(p.a, audit.TaskResponded, p.received(p.a, 1).ID); got != 1 {
+		t.Errorf("a's log has the response %d times", got)
+	}
+	if got := p.events(p.a, audit.TaskAgreed, p.received(p.a, 1).ID); got != 1 {
+		t.Errorf("a's log has the agreement %d times", got)
+	}
+}
+
+// TestUnknownTask is what a message of a task gets of which there is no copy.
+func TestUnknownTask(t *testing.T) {
+	p := newPair(t)
+	good := func() wire.Create {
+		return wire.Create{TaskType: "dinner.coordination", Title: "Dinner", Deadline: p.clock.Now().Add(time.Hour)}
+	}
+	with := func(change func(*wire.Create)) wire.Create { c := good(); change(&c); return c }
+	latest := coordination.MaxHours*time.Hour + wire.MaxSkew
+	for name, test := range map[string]struct {
+		typ     wire.Type
+		seq     int64
+		content func() any
+		code    string
+	}{
+		"its start":                       {wire.TaskCreate, 1, func() any { return good() }, ""},
+		"its start, as number 2":          {wire.TaskCreate, 2, func() any { return good() }, wire.CodeBadContent},
+		"its start, which cannot be read": {wire.TaskCreate, 1, func() any { return "x" }, wire.CodeBadContent},
+		"without a title":                 {wire.TaskCreate, 1, func() any { return with(func(c *wire.Create) { c.Title = "" }) }, wire.CodeBadContent},
+		"with the longest title":          {wire.TaskCreate, 1, func() any { return with(func(c *wire.Create) { c.Title = strings.Repeat("ü", wire.MaxTitle) }) }, ""},
+		"with a longer title":             {wire.TaskCreate, 1, func() any { return with(func(c *wire.Create) { c.Title = strings.Repeat("ü", wire.MaxTitle+1) }) }, wire.CodeBadContent},
+		"of a type that nobody knows":     {wire.TaskCreate, 1, func() any { return with(func(c *wire.Create) { c.TaskType = "x.y" }) }, wire.CodeUnknownType},
+		"with terms that its type has not": {wire.TaskCreate, 1, func() any {
+			return with(func(c *wire.Create) { c.Proposal = &wire.Proposal{Version: 1, Fields: json.RawMessage(`{"x":1}`)} })
+		}, wire.CodeBadContent},
+		"with terms of another digest": {wire.TaskCreate, 1, func() any {
+			return with(func(c *wire.Create) {
+				c.Proposal = &wire.Proposal{Version: 1, Fields: plan("2027-01-15"), Digest: "00"}
+			})
+		}, wire.CodeDigestMismatch},
+		"over at once": {wire.TaskCreate, 1, func() any { return with(func(c *wire.Create) { c.Deadline = p.clock.Now() }) }, wire.CodeBadDeadline},
+		"as long as can be": {wire.TaskCreate, 1, func() any {
+			return with(func(c *wire.Create) { c.Deadline = p.clock.Now().Add(latest).Truncate(time.Second) })
+		}, ""},
+		"longer":                    {wire.TaskCreate, 1, func() any { return with(func(c *wire.Create) { c.Deadline = p.clock.Now().Add(latest + time.Second) }) }, wire.CodeBadDeadline},
+		"another message of it":     {wire.TaskPropose, 1, func() any { return p.proposal(1, plan("2027-01-15")) }, wire.CodeUnknownTask},
+		"its start withdrawn":       {wire.TaskVoid, 1, func() any { return wire.Void{JTI: p.a.ids.New()} }, wire.CodeVoided},
+		"something later withdrawn": {wire.TaskVoid, 2, func() any { return wire.Void{JTI: p.a.ids.New()} }, wire.CodeUnknownTask},
+		"nothing withdrawn":         {wire.TaskVoid, 1, func() any { return wire.Void{JTI: "it"} }, wire.CodeUnknownTask},
+	} {
+		p.uid = p.a.ids.New()
+		ack := p.receive(p.b, test.typ, test.seq, 0, test.content())
+		if applied := ack.Status == wire.Applied; ack.Code != test.code || applied != (test.code == "" || test.code == wire.CodeVoided) {
+			t.Errorf("%s: %s %q, want %q", name, ack.Status, ack.Code, test.code)
+		}
+		err := p.b.store.View(t.Context(), func(tx node.Tx) error {
+			_, err := p.b.store.Task(tx, p.b.agent.ID, p.uid)
+			return err
+		})
+		if there := err == nil; there != (test.code == "") {
+			t.Errorf("%s: the task is there is %v", name, there)
+		}
+	}
+}
