@@ -162,7 +162,8 @@ func deed(m coordination.Message, title string) (what view.Sentence, quote strin
 // plainDeeds are what messages without an object do.
 var plainDeeds = map[wire.Type]string{
 	wire.TaskVoid: "took back an earlier message", wire.ConnectionRequest: "asked to connect", wire.ConnectionAccept: "accepted the connection",
-	wire.ConnectionReject: "rejected the connection", wire.ConnectionRevoke: "ended the connection", wire.Message: "sent something that cannot be read",
+	wire.ConnectionReject: "rejected the connection", wire.ConnectionRevoke: "ended the connection", wire.KeyRotate: "announced a new key of the node",
+	wire.KeyAnswer: "answered the new key of the other node", wire.Message: "sent something that cannot be read",
 }
 
 // unsentWords says what a message of ours would have said.

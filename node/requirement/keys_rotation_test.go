@@ -220,6 +220,27 @@ func TestMessagesUnderWayWhenTheKeyIsAccepted(t *testing.T) {
 	}
 }
 
+// TestStoredAnswersUnderANewKey: an answer that was stored under the old key, and got
+// lost on its way, is given again under the one that the contact knows by then.
+func TestStoredAnswersUnderANewKey(t *testing.T) {
+	v, a, b := neighbours(t)
+	id := b.say(ana, "its answer is lost")
+	v.lost = func(_ string, e wire.Envelope) bool { return e.JTI == id }
+	done := a.rotate()
+	v.settle()
+	v.must(b.accept(ana, done.After))
+	v.settle()
+	a.tidy()
+	if b.status(id) != coordination.MsgQueued || a.identity.Signer.Holds(done.Before) {
+		t.Fatalf("the message is %s", b.status(id))
+	}
+	v.lost = nil
+	v.settle()
+	if b.status(id) != coordination.MsgDelivered || a.heard(ben, "its answer is lost") != 1 {
+		t.Errorf("it is %s, and was heard %d times", b.status(id), a.heard(ben, "its answer is lost"))
+	}
+}
+
 // TestNewKeyAndPendingConnections: a request that nobody has answered is made anew
 // under the new key; one that has arrived goes on under the old, and its contact is
 // told once it has accepted.
