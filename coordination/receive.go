@@ -128,6 +128,9 @@ func (s *Service) Receive(tx node.Tx, in Incoming, sign func(wire.Ack) ([]byte, 
 }
 
 func (s *Service) process(tx node.Tx, r *receiving) (wire.Ack, error) {
+	if ack, known, err := s.stored(tx, r); err != nil || known {
+		return ack, err
+	}
 	switch {
 	case r.underEarlierKey():
 		r.Head = false // not for whoever has the old key
@@ -157,6 +160,24 @@ func (s *Service) process(tx node.Tx, r *receiving) (wire.Ack, error) {
 // has taken that key can do nothing with it; an honest sender signs anew.
 func (r *receiving) underEarlierKey() bool {
 	return r.Key != "" && r.connection.ID != "" && r.Key != r.connection.Peer.Fingerprint
+}
+
+// stored gives the outcome of a message that is here though its answer is not: a
+// clock that was far ahead has thrown that away. Of a task the numbers tell.
+func (s *Service) stored(tx node.Tx, r *receiving) (ack wire.Ack, known bool, err error) {
+	if r.Envelope.Type.ForTask() || r.connection.ID == "" {
+		return wire.Ack{}, false, nil
+	}
+	m, err := s.Store.Message(tx, r.agent.ID, r.Envelope.JTI)
+	switch {
+	case err != nil:
+		return wire.Ack{}, false, ignoreNotFound(err)
+	case m.Direction != In || m.ConnectionID != r.connection.ID:
+		return wire.Ack{}, false, nil
+	case m.Status == MsgReceived:
+		return applied(), true, nil
+	}
+	return wire.Ack{Status: wire.Rejected, Code: m.Code}, true, nil
 }
 
 func applied() wire.Ack { return wire.Ack{Status: wire.Applied} }

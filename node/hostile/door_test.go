@@ -66,6 +66,8 @@ type fault struct {
 	answer func(w http.ResponseWriter, r *http.Request, truth post)
 	// tls is what is wrong with the handshake: "forged" certificate or "broken".
 	tls string
+	// only are the envelopes that it fails on; all where nil.
+	only func(wire.Envelope) bool
 	// asks is the pause that the answer asks for.
 	asks time.Duration
 }
@@ -132,6 +134,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.elsewhere.Add(1)
 	}
 	f, p := d.fault.Load(), post{envelope: body}
+	if f != nil && f.only != nil && !f.only(p.claims()) {
+		f = nil
+	}
 	if r.URL.Path != wire.InboxPath || f == nil || f.arrives {
 		p = d.pass(w, r, body)
 	}

@@ -39,9 +39,12 @@ type rogue struct {
 	iatSkew time.Duration // of its clock
 }
 
+// clientOfTests keeps a connection for each of those that ask at once.
+var clientOfTests = http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+
 func newRogue(t testing.TB, h *home, handle string) *rogue {
 	t.Helper()
-	r := &rogue{party: newParty(), t: t, home: h, handle: handle, client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
+	r := &rogue{party: newParty(), t: t, home: h, handle: handle, client: &clientOfTests}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.host = strings.TrimPrefix(server.URL, "http://")

@@ -45,9 +45,11 @@ type home struct {
 	*nodetest.Node
 	world    *world
 	door     *door
+	clock    *watch
 	agent    *nodetest.Agent
 	looker   looker
 	rooms    *rooms
+	failures int       // of its background work
 	sealsFor string    // who reads what is sealed for it
 	token    time.Time // when the agent's was got
 }
@@ -68,10 +70,10 @@ func emptyWorld(t testing.TB) *world {
 
 func (w *world) add(handle string, d *door) *home {
 	w.t.Helper()
-	h := &home{world: w, door: d, rooms: &rooms{booked: map[string]int{}}}
+	h := &home{world: w, door: d, clock: &watch{right: w.clock}, rooms: &rooms{booked: map[string]int{}}}
 	d.clock = w.clock.Now
 	h.Node = nodetest.Start(w.t, nodetest.Options{
-		Clock: w.clock, Still: true, PeerTimeout: w.patience, Executors: []actions.Executor{h.rooms},
+		Clock: h.clock, Still: true, PeerTimeout: w.patience, Executors: []actions.Executor{h.rooms},
 		Settings: map[string]string{config.PublicURLName: d.url},
 	})
 	d.behind(h.Info.AgentsURL)
@@ -108,7 +110,7 @@ func (r *rooms) count() (runs int) {
 // post is one request of the agent's, with a token that is good now.
 func (h *home) post(path string, body any) nodetest.Answer {
 	h.world.t.Helper()
-	if now := h.world.clock.Now(); h.token.IsZero() || now.Sub(h.token).Abs() > 5*time.Minute {
+	if now := h.clock.Now(); h.token.IsZero() || now.Sub(h.token).Abs() > 5*time.Minute {
 		h.agent.Renew()
 		h.token = now
 	}
@@ -177,7 +179,7 @@ func (h *home) next() bool {
 	h.world.t.Helper()
 	at, waits := h.NextDelivery()
 	if waits {
-		h.world.clock.Advance(max(0, at.Sub(h.world.clock.Now())))
+		h.world.clock.Advance(max(0, at.Sub(h.clock.Now())))
 	}
 	return waits
 }
@@ -192,4 +194,17 @@ func (h *home) waits() bool {
 func percentile(all []time.Duration, p int) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[min(len(sorted)-1, len(sorted)*p/100)]
+}
+
+// StepBravely is Step for a node whose background work fails somewhere: a loop
+// goes on after a pause, and so does this.
+func (h *home) StepBravely() {
+	h.world.t.Helper()
+	for failed := 0; failed < 3; {
+		if err := h.TryStep(); err == nil {
+			return
+		}
+		failed++
+		h.failures++
+	}
 }

@@ -174,12 +174,20 @@ func (n *Node) Restart() {
 // Step does what is due in the background of a node that is still, until nothing is.
 func (n *Node) Step() {
 	n.tb.Helper()
+	if err := n.TryStep(); err != nil {
+		n.tb.Fatalf("background work: %v", err)
+	}
+}
+
+// TryStep is Step for a node whose work may fail; it ends with the first failure.
+func (n *Node) TryStep() error {
 	for more, count := true, 0; more && count < 10_000; count++ {
 		var err error
 		if more, err = n.running.Step(n.tb.Context()); err != nil {
-			n.tb.Fatalf("background work: %v", err)
+			return err
 		}
 	}
+	return nil
 }
 
 // NextDelivery is when the node has something to send; known is false where
