@@ -253,3 +253,37 @@ func TestDamagedStaysDamaged(t *testing.T) {
 		t.Errorf("status %s, damaged %v", got.Status, got.Damaged)
 	}
 }
+
+// TestOnlyDamagedRowsNameNothing: that what an approval names is not there is
+// passed over for a row that was tampered with, and for nothing else.
+func TestOnlyDamagedRowsNameNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		damaged bool
+		err     error
+		fails   bool
+	}{
+		"whole, not there":    {false, node.Errorf(node.NotFound, "There is no such message."), true},
+		"whole, broken":       {false, errResolver, true},
+		"damaged, not there":  {true, node.Errorf(node.NotFound, "There is no such message."), false},
+		"damaged, and broken": {true, errResolver, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.ask(request(approvals.Message))
+			w.clock.Advance(approvals.DefaultTTL)
+			swept := w.after(func(c *approvals.Config) {
+				c.Store = tampering{c.Store, func(a *approvals.Approval) {
+					if test.damaged {
+						a.Subject = "another"
+					}
+				}}
+			})
+			swept.heard.fails["expired"] = test.err
+			if _, err := swept.ExpireStep(t.Context()); (err != nil) != test.fails {
+				t.Errorf("the step says %v", err)
+			}
+		})
+	}
+}

@@ -160,3 +160,42 @@ func TestUnknownTask(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsThatMeet: a side whose copy has ended otherwise says that the two
+// differ as soon as it hears of it, whatever becomes of its own messages.
+func TestEndsThatMeet(t *testing.T) {
+	confirm := func(p *pair) any {
+		return wire.Confirm{
+			Version: 1, Digest: acceptedOf(p.copyOf(p.a)).Digest, Action: "reservation.book", ExecutedAt: p.clock.Now(),
+		}
+	}
+	booked := func(p *pair) { _, err := p.run(p.a, ""); must(p.t, err) }
+	cancelled := func(p *pair) { p.write(p.b, p.cancelling(p.b)) }
+	cancel := func(*pair) any { return wire.Cancel{} }
+	for name, test := range map[string]struct {
+		before  func(p *pair)
+		typ     wire.Type
+		content func(p *pair) any
+		code    string
+		differ  coordination.Disagreement
+	}{
+		"confirmed, then cancelled there": {booked, wire.TaskCancel, cancel, wire.CodeAlreadyConfirmed, coordination.ConfirmedVsEnded},
+		"cancelled, then booked there":    {cancelled, wire.TaskConfirm, confirm, wire.CodeCancelled, coordination.ConfirmedVsEnded},
+		"booked here and there":           {booked, wire.TaskConfirm, confirm, wire.CodeDoubleRun, coordination.DoubleRun},
+		"cancelled here and there":        {cancelled, wire.TaskCancel, cancel, "", ""},
+		"cancelled, then a proposal":      {cancelled, wire.TaskPropose, func(p *pair) any { return p.proposal(2, plan("2027-01-16")) }, wire.CodeTaskEnded, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			p.agree()
+			test.before(p)
+			p.deliver(p.a, p.b)
+			before := p.copyOf(p.b)
+			ack := p.receive(p.b, test.typ, before.InSeq+1, before.OutSeq, test.content(p))
+			after := p.copyOf(p.b)
+			if ack.Code != test.code || after.Disagreement != test.differ || after.Status != before.Status {
+				t.Errorf("%q, it says %q and is %s; want %q, %q, %s", ack.Code, after.Disagreement, after.Status, test.code, test.differ, before.Status)
+			}
+		})
+	}
+}
