@@ -213,7 +213,7 @@ const patience = 30 * time.Second
 // of waits for the event about a subject and forgets it.
 func (l *listener) of(subject string) (time.Time, error) {
 	l.mu.Lock()
-	at, there := l.came[subject]
+	_, there := l.came[subject]
 	waits := make(chan struct{})
 	if !there {
 		l.wait[subject] = waits
@@ -228,7 +228,7 @@ func (l *listener) of(subject string) (time.Time, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at = l.came[subject]
+	at := l.came[subject]
 	delete(l.came, subject)
 	return at, nil
 }

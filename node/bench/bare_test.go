@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"crypto/ed25519"
 	"database/sql"
 	"encoding/json"
@@ -31,7 +30,7 @@ const bareName = "AGENTLINK_BENCH_BARE"
 // updates one row, and is on the disk when it returns.
 type chores struct {
 	Commits, Signs, Verifies int
-	Seals, Opens             int // of values at rest, 1 KiB each
+	Seals, Opens             int // of values at rest, 256 B each
 	PeerSeals, PeerOpens     int // with the peer's key
 }
 
@@ -46,10 +45,11 @@ type plan struct {
 	Peer    string        // where it posts; "" for no POST
 }
 
-// bareResult is what the one that sends prints.
+// bareResult is what the one that sends prints, and the processor's time of both.
 type bareResult struct {
 	Times   sample
 	Elapsed time.Duration
+	Work    time.Duration
 }
 
 // bare is the state of a bare program.
@@ -63,6 +63,7 @@ type bare struct {
 	public    ed25519.PublicKey
 	private   ed25519.PrivateKey
 	body      []byte
+	value     []byte // at rest
 	signature []byte
 	sealed    []byte
 	forPeer   []byte
@@ -86,7 +87,7 @@ func beBare(text string) error {
 var place = seal.Place{Table: "m", Column: "body", Row: "1", Owner: "o"}
 
 func newBare(p plan) (b *bare, err error) {
-	b = &bare{plan: p, box: seal.NewBox(make([]byte, 32)), body: make([]byte, 1<<10)}
+	b = &bare{plan: p, box: seal.NewBox(make([]byte, 32)), body: make([]byte, 1<<10), value: make([]byte, 256)}
 	text, recipient := seal.NewKeyPair()
 	b.recipient = recipient
 	if b.identity, err = seal.ParseIdentity(text); err != nil {
@@ -96,7 +97,7 @@ func newBare(p plan) (b *bare, err error) {
 		return nil, err
 	}
 	b.signature = ed25519.Sign(b.private, b.body)
-	if b.sealed, err = b.box.Seal(place, b.body); err != nil {
+	if b.sealed, err = b.box.Seal(place, b.value); err != nil {
 		return nil, err
 	}
 	if b.forPeer, err = seal.ToRecipient(recipient, b.body); err != nil {
@@ -167,7 +168,7 @@ func (b *bare) work(post func() error) error {
 		}},
 		{w.Opens, func() error { _, err := b.box.Open(place, b.sealed); return err }},
 		{w.PeerOpens, func() error { _, err := b.identity.Open(b.forPeer); return err }},
-		{w.Seals, func() error { _, err := b.box.Seal(place, b.body); return err }},
+		{w.Seals, func() error { _, err := b.box.Seal(place, b.value); return err }},
 		{w.PeerSeals, func() error { _, err := seal.ToRecipient(b.recipient, b.body); return err }},
 		{w.Signs, func() error { ed25519.Sign(b.private, b.body); return nil }},
 		{w.Commits, b.commit},
@@ -242,25 +243,36 @@ func (b *bare) send() error {
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-// runBare starts a bare program and returns what it prints.
-func runBare(t *testing.T, p plan) bareResult {
+// runBare runs a bare program that sends, to one that receives where there is
+// something to do for it.
+func runBare(t *testing.T, p plan, receiver chores) (result bareResult) {
 	t.Helper()
-	command, _ := bareCommand(t, p)
+	end := func() time.Duration { return 0 }
+	if receiver != (chores{}) {
+		p.Peer, end = startBare(t, plan{Engine: p.Engine, Work: receiver})
+	}
+	command := bareCommand(t, p)
 	output, err := command.Output()
+	received := end()
 	if err != nil {
 		t.Fatalf("the bare program: %v", err)
 	}
-	var result bareResult
 	if err := json.Unmarshal(output, &result); err != nil {
 		t.Fatal(err)
 	}
+	result.Work = received + worked(command)
 	return result
 }
 
-// startBare starts one that receives, and gives its address. It ends with the test.
-func startBare(t *testing.T, p plan) string {
+func worked(command *exec.Cmd) time.Duration {
+	return command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+}
+
+// startBare starts one that receives, and gives its address. end ends it and tells
+// how long it has worked.
+func startBare(t *testing.T, p plan) (address string, end func() time.Duration) {
 	t.Helper()
-	command, ctx := bareCommand(t, p)
+	command := bareCommand(t, p)
 	stdin, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -272,18 +284,19 @@ func startBare(t *testing.T, p plan) string {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	end = sync.OnceValue(func() time.Duration {
 		_ = stdin.Close()
 		_ = command.Wait()
+		return worked(command)
 	})
-	var address string
-	if _, err := fmt.Fscanln(stdout, &address); err != nil || ctx.Err() != nil {
+	t.Cleanup(func() { end() })
+	if _, err := fmt.Fscanln(stdout, &address); err != nil {
 		t.Fatalf("the bare program says %q: %v", address, err)
 	}
-	return address
+	return address, end
 }
 
-func bareCommand(t *testing.T, p plan) (*exec.Cmd, context.Context) {
+func bareCommand(t *testing.T, p plan) *exec.Cmd {
 	t.Helper()
 	if p.Engine == sqlite {
 		p.URL = filepath.Join(t.TempDir(), "bare.db")
@@ -298,8 +311,7 @@ func bareCommand(t *testing.T, p plan) (*exec.Cmd, context.Context) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := context.Background()
-	command := exec.CommandContext(ctx, self)
+	command := exec.Command(self)
 	command.Env, command.Stderr = append(os.Environ(), bareName+"="+string(text)), os.Stderr
-	return command, ctx
+	return command
 }

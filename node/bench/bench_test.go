@@ -13,6 +13,7 @@ import (
 var (
 	full     = flag.Bool("full", false, "the sizes of docs/speed.md; without it the smallest, which show nothing but that it works")
 	only     = flag.String("only", "", "regular expression: only these groups")
+	rows     = flag.Int("rows", 1_000_000, "the longest lists")
 	jsonFile = flag.String("json", "", "write the table to this file too")
 	printed  = flag.String("print", "", "measure nothing: print the table of this JSON file")
 	fill     = flag.String("fill", "", "with -print: put the table into this document, between its marks")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -208,6 +209,26 @@ func (p *process) work() time.Duration {
 		ticks += time.Duration(n)
 	}
 	return ticks * 10 * time.Millisecond
+}
+
+// disk is how many bytes the node's folder has, without what SQLite has yet to move
+// into its file.
+func (p *process) disk() (bytes float64) {
+	p.t.Helper()
+	err := filepath.WalkDir(p.settings.DataDir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || strings.HasSuffix(path, "-wal") {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			bytes += float64(info.Size())
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return bytes
 }
 
 // call calls a command of the owner's with the password.

@@ -21,8 +21,8 @@ import (
 // the program: commits that reach the disk; signatures made and checked, the
 // agent's access token among them; values sealed and opened at rest.
 var (
-	proposing  = chores{Commits: 4, Signs: 1, Verifies: 2, Seals: 8, Opens: 8, PeerSeals: 1}
-	receiving  = chores{Commits: 1, Signs: 1, Verifies: 1, Seals: 4, Opens: 3, PeerOpens: 1}
+	proposing  = chores{Commits: 4, Signs: 1, Verifies: 2, Seals: 20, Opens: 12, PeerSeals: 1}
+	taking     = chores{Commits: 1, Signs: 1, Verifies: 1, Seals: 5, Opens: 8, PeerOpens: 1}
 	approving  = chores{Commits: 4, Verifies: 0, Signs: 1, Seals: 6, Opens: 6}
 	bareSender = "two bare programs"
 )
@@ -132,7 +132,7 @@ func proposals(t *testing.T, table *table, kind engine) {
 	for _, senders := range []int{1, crowd} {
 		p.measure(table, kind, senders, size(4*senders, 125*perTask*min(senders, 4)), 0)
 	}
-	p.measure(table, kind, crowd, 0, size(time.Second, time.Minute))
+	p.measure(table, kind, crowd, 0, size(300*time.Millisecond, time.Minute))
 	table.add(row{Name: "memory after that, sending node", Unit: "bytes", Value: p.ada.status("VmRSS")})
 	table.add(row{Name: "memory after that, receiving node", Unit: "bytes", Value: p.ben.status("VmRSS")})
 	p.approveToRun(table, kind)
@@ -142,26 +142,31 @@ func proposals(t *testing.T, table *table, kind engine) {
 func (p *pair) measure(table *table, kind engine, senders, count int, limit time.Duration) {
 	p.t.Helper()
 	work := p.ada.work() + p.ben.work()
+	sending, receiving := p.ada.disk(), p.ben.disk()
 	times, elapsed, err := each(senders, count, limit, func(i int) (time.Duration, error) { return p.senders[i].propose() })
 	if err != nil {
 		log, _ := os.ReadFile(p.ada.log.Name())
 		p.t.Fatalf("%v\n%s", err, log)
 	}
 	work = p.ada.work() + p.ben.work() - work
-	peer := startBare(p.t, plan{Engine: kind, Work: receiving})
-	floor := runBare(p.t, plan{Engine: kind, Work: proposing, Senders: senders, Count: count, For: limit, Peer: peer})
+	sending, receiving = p.ada.disk()-sending, p.ben.disk()-receiving
+	floor := runBare(p.t, plan{Engine: kind, Work: proposing, Senders: senders, Count: count, For: limit}, taking)
 	label := fmt.Sprintf("%d senders", senders)
-	floorRate := float64(len(floor.Times)) / floor.Elapsed.Seconds()
 	if limit == 0 {
-		r := floor.Times.row("", "")
+		r := floor.Times.row("the same, bare", label)
 		table.add(times.row("proposal, until it is durable on both nodes", label).over(r.Value, bareSender).atMost(1.7))
-		r.Name, r.Size = "the same, bare", label
 		table.add(r)
-		return
+	} else {
+		label = fmt.Sprintf("%d senders, %v", senders, limit)
+		r := rate("", "", len(floor.Times), floor.Elapsed)
+		table.add(rate("proposals a second", label, len(times), elapsed).over(r.Value, bareSender).atLeast(0.6))
 	}
-	label = fmt.Sprintf("%d senders, %v", senders, limit)
-	table.add(rate("proposals a second", label, len(times), elapsed).over(floorRate, bareSender).atLeast(0.6))
-	table.add(row{Name: "processor of both nodes for a proposal", Size: label, Unit: "ns", Value: float64(work) / float64(len(times))})
+	cost := row{Name: "processor of both nodes for a proposal", Size: label, Unit: "ns", Value: float64(work) / float64(len(times))}
+	table.add(cost.over(float64(floor.Work)/float64(len(floor.Times)), bareSender))
+	if kind == sqlite {
+		table.add(row{Name: "disk for a proposal, sending node", Size: label, Unit: "bytes", Value: sending / float64(len(times))})
+		table.add(row{Name: "disk for a proposal, receiving node", Size: label, Unit: "bytes", Value: receiving / float64(len(times))})
+	}
 }
 
 // approveToRun is from the owner's click to the run's durable end.
@@ -196,6 +201,6 @@ func (p *pair) approveToRun(table *table, kind engine) {
 	if waiting := call[[]socket.Approval](p.ada, socket.ApprovalList, socket.ListApprovals{Status: approvals.Pending, Limit: 1}); len(waiting) != 0 {
 		p.t.Errorf("%v still waits", waiting)
 	}
-	floor := runBare(p.t, plan{Engine: kind, Work: approving, Senders: 1, Count: len(times)})
+	floor := runBare(p.t, plan{Engine: kind, Work: approving, Senders: 1, Count: len(times)}, chores{})
 	table.add(times.row("owner's click until the run has ended", "1").over(floor.Times.row("", "").Value, "the same commits, bare").atMost(1.7))
 }
