@@ -14,7 +14,6 @@ import (
 	"agentlink/node/audit"
 	"agentlink/node/backup"
 	"agentlink/node/config"
-	"agentlink/node/identity"
 	"agentlink/node/owner"
 	"agentlink/node/seal"
 	"agentlink/node/store"
@@ -197,26 +196,18 @@ func (r *restoring) approvals(epoch int64) *approvals.Service {
 	})
 }
 
-// within is the database as one transaction sees it.
-type within struct{ tx node.Tx }
-
-// InTx implements node.DB.
-func (w within) InTx(_ context.Context, f func(node.Tx) error) error { return f(w.tx) }
-
-// View implements node.DB.
-func (w within) View(_ context.Context, f func(node.Tx) error) error { return f(w.tx) }
-
 // identify says whether the archive is of the node that its head names, and of
 // this master key.
 func (r *restoring) identify(tx node.Tx) error {
-	if _, err := r.store.NodeKeys(tx); err != nil {
+	keys, err := r.store.NodeKeys(tx)
+	if err != nil {
 		if node.CodeOf(err) == node.NotFound {
 			return node.Errorf(node.BadRequest, "The backup holds no node.")
 		}
 		return node.Errorf(node.BadRequest, "The backup was made with another master key than %s.", r.settings.MasterKeyFile)
 	}
-	own, err := identity.LoadOrCreate(tx.Context(), within{tx}, r.store, r.options.IDs)
-	if err == nil && own.Signer.Fingerprint() != r.report.Fingerprint {
+	fingerprint, err := keys.Fingerprint()
+	if err == nil && fingerprint != r.report.Fingerprint {
 		return node.Errorf(node.BadRequest, "The backup holds another node than it says.")
 	}
 	return err

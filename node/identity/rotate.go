@@ -44,6 +44,12 @@ func (i *Identity) Today(tx node.Tx) (Key, error) {
 	return keys.public()
 }
 
+// Fingerprint names the signing key among the keys.
+func (k Keys) Fingerprint() (string, error) {
+	key, err := k.public()
+	return key.Fingerprint, err
+}
+
 func (k Keys) public() (Key, error) {
 	l, err := prepare(k, nil)
 	if err != nil {
