@@ -1,10 +1,12 @@
 package hostile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -217,7 +219,7 @@ func (p *process) neverRead() time.Duration {
 	for time.Since(began) < 90*time.Second {
 		_ = conn.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
 		if _, err := io.WriteString(conn, request); err != nil {
-			if timeout, ok := err.(net.Error); !ok || !timeout.Timeout() {
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
 				return time.Since(began)
 			}
 			time.Sleep(100 * time.Millisecond)
