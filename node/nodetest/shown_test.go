@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"agentlink/approvals"
 	"agentlink/node/api/socket"
 	"agentlink/node/nodetest"
@@ -15,7 +17,7 @@ import (
 
 // TestDecidesWhatWasShown (S12): an approval that comes in between the page and the
 // click changes nothing: 100 times the one is decided that the page had shown, with
-// up to 20 others waiting, newer and older.
+// up to 20 others waiting, newer and older. No decision makes a rule of itself.
 func TestDecidesWhatWasShown(t *testing.T) {
 	t.Parallel()
 	n := nodetest.Start(t, nodetest.Options{})
@@ -27,7 +29,7 @@ func TestDecidesWhatWasShown(t *testing.T) {
 			"venue": fmt.Sprint("Table ", asked), "date": "2031-05-09", "time": "19:30", "partySize": 2,
 		}}).Want(http.StatusCreated).Text("approvalId")
 	}
-	rng := rand.New(rand.NewPCG(12, 12))
+	rng, rules := rand.New(rand.NewPCG(12, 12)), nodetest.Owner[[]socket.Grant](n, socket.GrantList, socket.ListGrants{Agent: scout.ID})
 	waiting := map[string]bool{}
 	for range 100 {
 		if len(waiting) > 20 {
@@ -56,6 +58,9 @@ func TestDecidesWhatWasShown(t *testing.T) {
 				t.Fatalf("another one is %s", got)
 			}
 		}
+	}
+	if diff := cmp.Diff(rules, nodetest.Owner[[]socket.Grant](n, socket.GrantList, socket.ListGrants{Agent: scout.ID})); diff != "" {
+		t.Errorf("the agent has other rules than before:\n%s", diff)
 	}
 }
 
