@@ -208,7 +208,7 @@ func (l *listener) next() (time.Time, error) {
 }
 
 // patience is how long anything may take.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // of waits for the event about a subject and forgets it.
 func (l *listener) of(subject string) (time.Time, error) {

@@ -151,13 +151,13 @@ func (p *pair) measure(table *table, kind engine, senders, count int, limit time
 	work = p.ada.work() + p.ben.work() - work
 	sending, receiving = p.ada.disk()-sending, p.ben.disk()-receiving
 	floor := runBare(p.t, plan{Engine: kind, Work: proposing, Senders: senders, Count: count, For: limit}, taking)
-	label := fmt.Sprintf("%d senders", senders)
+	label := fmt.Sprintf("%d at a time", senders)
 	if limit == 0 {
 		r := floor.Times.row("the same, bare", label)
 		table.add(times.row("proposal, until it is durable on both nodes", label).over(r.Value, bareSender).atMost(1.7))
 		table.add(r)
 	} else {
-		label = fmt.Sprintf("%d senders, %v", senders, limit)
+		label = fmt.Sprintf("%d at a time, %v", senders, limit)
 		r := rate("", "", len(floor.Times), floor.Elapsed)
 		table.add(rate("proposals a second", label, len(times), elapsed).over(r.Value, bareSender).atLeast(0.6))
 	}
