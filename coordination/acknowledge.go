@@ -144,7 +144,8 @@ func (s *Service) requestRejected(tx node.Tx, m Message) error {
 }
 
 // voidAnswered ends the doubt about the message whose number a task.void took:
-// it was withdrawn in time, it had been applied, or it had been rejected.
+// it was withdrawn in time, it had been applied, or it had been rejected. Where
+// nobody will say any more the task is out of step.
 func (s *Service) voidAnswered(tx node.Tx, v Message, ack wire.Ack) error {
 	actor := peerActor(v.OwnerID, v.AgentID)
 	v.Status, v.SettledAt = MsgDelivered, tx.Now()
@@ -172,6 +173,11 @@ func (s *Service) voidAnswered(tx node.Tx, v Message, ack wire.Ack) error {
 			return err
 		}
 		return s.void(tx, actor, &task, m, MsgFailed, m.Code)
+	case ack.Code == wire.CodeNotConnected:
+		// They have ended the connection, and do not say what became of the message.
+		if err := s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, ack.Code); err != nil {
+			return err
+		}
 	}
 	return s.rejectedByPeer(tx, m, ack)
 }

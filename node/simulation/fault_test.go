@@ -12,8 +12,8 @@ const (
 type fault struct {
 	name   string
 	finder string // the invariant that found it
-	// seed is the first, counted from 1, that found it. It is tried first; where it no
-	// longer finds the fault, all are.
+	// seed is the first, in the order of nth, that found it. It is tried first; where
+	// it no longer finds the fault, all are.
 	seed             uint64
 	beneath, between func(s *side, at *seams)
 }

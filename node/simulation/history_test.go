@@ -26,6 +26,7 @@ type history struct {
 	repeats map[string]bool // tasks whose owner approved a run beside the rules
 	lasting bool            // the connection is never revoked
 	crowded bool            // others change the same rows meanwhile
+	met     bool            // the agents are contacts already
 	broken  string          // the invariant that failed
 	last    copies          // after the last step
 	now     copies          // after this one
@@ -33,7 +34,7 @@ type history struct {
 
 func (w *world) history(t testing.TB, seed uint64) *history {
 	rng := rand.New(rand.NewPCG(seed, 20261201))
-	h := &history{t: t, seed: seed, rng: rng, clock: w.clock, repeats: map[string]bool{}}
+	h := &history{t: t, seed: seed, rng: rng, clock: w.clock, repeats: map[string]bool{}, met: !w.met.IsZero()}
 	h.network = &network{rng: rng, sides: map[string]*side{}}
 	for i, d := range w.disks {
 		s := &side{disk: d, name: [2]string{"ana", "ben"}[i], rng: rng, runs: map[string]json.RawMessage{}, fault: w.fault}
@@ -44,7 +45,11 @@ func (w *world) history(t testing.TB, seed uint64) *history {
 	}
 	for _, s := range h.sides {
 		s.start(t, h.network)
-		s.newAgent(t, fmt.Sprintf("%s-%d", s.name, seed), h.mode())
+		if w.met.IsZero() {
+			s.newAgent(t, fmt.Sprintf("%s-%d", s.name, seed), h.mode())
+		} else {
+			s.takeAgent(t, h.mode())
+		}
 	}
 	return h
 }
@@ -114,6 +119,9 @@ func (h *history) tx(s *side, what string, f func(tx node.Tx) error) {
 func (h *history) connect() {
 	h.t.Helper()
 	a, b := h.sides[0], h.sides[1]
+	if h.met {
+		return
+	}
 	h.do(a, "asks to connect", func(ctx context.Context) error {
 		prepared, err := a.coordination.PrepareConnect(ctx, h.network, a.owner, coordination.ConnectRequest{Address: b.address()})
 		if err != nil {

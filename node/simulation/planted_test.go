@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// maxHunt is how many seeds a planted fault may stay hidden for.
+// maxHunt is in how many histories a planted fault may stay hidden.
 const maxHunt = 2000
 
 // TestSimulationFindsPlantedFaults plants one fault after the other and runs
@@ -44,7 +44,7 @@ func TestSimulationFault(t *testing.T) {
 	must(t, err)
 	number, err := strconv.ParseUint(seed, 10, 64)
 	must(t, err)
-	w := newWorld(t)
+	w := borrowWorld(t)
 	defer w.close()
 	w.fault = &faults[n-1]
 	w.run(t, number)
@@ -57,7 +57,8 @@ func hunt(t *testing.T, f *fault) (seed uint64, found *finding) {
 	if found = tryFault(t, f, f.seed); found != nil {
 		return f.seed, found
 	}
-	for seed = firstSeed; seed < firstSeed+maxHunt; seed++ {
+	for place := range maxHunt {
+		seed = nth(place)
 		if found = tryFault(t, f, seed); found != nil {
 			return seed, found
 		}

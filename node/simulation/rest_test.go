@@ -10,9 +10,11 @@ import (
 	"agentlink/policy"
 )
 
-// heal makes everything work again: network, clocks, processes, rules.
+// heal makes everything work again: network, clocks, processes, rules. A deadline
+// that had come for a side whose clock was ahead comes for the other one.
 func (h *history) heal() {
 	h.network.parted, h.network.drop, h.network.repeat = false, 0, 0
+	h.clock.Advance(2 * maxSkew)
 	for _, s := range h.sides {
 		s.clock.off = 0
 		s.start(h.t, h.network)

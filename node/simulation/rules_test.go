@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -633,6 +634,37 @@ func (p *pair) loseAnswers(arrives bool) {
 			original.hear(context.Background(), envelope)
 		}
 		p.network.drop = 100
+	}
+}
+
+// A task.void that is refused because the other side has ended the connection says
+// nothing of the message that it is about, which may have been applied.
+func TestVoidMeetsTheEndOfTheConnection(t *testing.T) {
+	p := newPair(t)
+	p.loseAnswers(true)
+	p.start(plan("2027-01-15"))
+	p.network.drop = 0
+	if p.copyOf(p.b).Status != coordination.Negotiating {
+		t.Fatal("b has no such task")
+	}
+	p.grant(p.a, "task.create", policy.Deny)
+	p.clock.Advance(2 * time.Second)
+	_, err := p.a.worker.Step(context.Background())
+	must(t, err)
+	if !p.copyOf(p.a).InDoubt {
+		t.Fatal("a is not in doubt")
+	}
+	p.own(p.b, p.b.coordination.RevokeConnection)
+	p.deliver(p.a)
+	if task := p.copyOf(p.a); !task.OutOfStep || task.InDoubt {
+		t.Errorf("a is %s, out of step %v, in doubt %v", task.Status, task.OutOfStep, task.InDoubt)
+	}
+	if task := p.copyOf(p.b); !task.OutOfStep {
+		t.Errorf("b is %s and not out of step", task.Status)
+	}
+	p.deliver(p.b)
+	if waits := p.waiting(); strings.Contains(waits, "code=") {
+		t.Errorf("something still waits: %s", waits)
 	}
 }
 

@@ -186,6 +186,16 @@ func (s *side) newAgent(t testing.TB, handle string, mode policy.Mode) {
 	s.owner.AgentID = s.agent.ID
 }
 
+// takeAgent gives it the one that is on the disk.
+func (s *side) takeAgent(t testing.TB, mode policy.Mode) {
+	t.Helper()
+	s.owner = node.Actor{Kind: node.ActorOwner, OwnerID: s.disk.agent.OwnerID, AgentID: s.disk.agent.ID}
+	s.in(t, func(tx node.Tx) (err error) {
+		s.agent, err = s.policy.SetMode(tx, s.owner, s.disk.agent.ID, mode)
+		return err
+	})
+}
+
 func (s *side) in(t testing.TB, f func(node.Tx) error) {
 	t.Helper()
 	must(t, s.store.InTx(context.Background(), f))
@@ -209,7 +219,8 @@ func (c counting) Execute(ctx context.Context, key string, parameters json.RawMe
 // mortal is a database whose process can die before or after any transaction.
 type mortal struct {
 	node.DB
-	countdown int // transactions until it dies; 0 means that it lives on
+	countdown int    // transactions until it dies; 0 means that it lives on
+	doomed    string // where it dies the next time that it gets there
 	died      string
 }
 
@@ -228,10 +239,14 @@ func (m *mortal) mayDie(where string) {
 		panic(death{m.died})
 	}
 	if m.countdown > 0 {
-		if m.countdown--; m.countdown == 0 {
-			m.died = where
-			panic(death{where})
+		m.countdown--
+		if m.countdown == 0 {
+			m.doomed = where
 		}
+	}
+	if m.doomed == where {
+		m.died = where
+		panic(death{where})
 	}
 }
 

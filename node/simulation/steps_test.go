@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"agentlink/node"
 	"agentlink/policy"
 )
+
+// maxSkew is by how much a node's clock may be off.
+const maxSkew = 2 * time.Minute
 
 // step does one random thing.
 func (h *history) step() {
@@ -47,19 +51,49 @@ func (h *history) step() {
 		h.log("parted: %v", h.network.parted)
 		happened(map[bool]string{true: "the network parts", false: "the network heals"}[h.network.parted])
 	case n < 98:
-		s.db.countdown = 1 + h.rng.IntN(8)
+		h.dooms(s)
 	default:
-		s.clock.off = time.Duration(h.rng.IntN(241)-120) * time.Second
+		s.clock.off = time.Duration(h.rng.IntN(241))*time.Second - maxSkew
 		h.log("%s: the clock is off by %s", s.name, s.clock.off)
 		happened(map[bool]string{true: "a clock is behind", false: "a clock is ahead"}[s.clock.off < 0])
 	}
 }
 
+// dooms lets a process die soon: some transactions later, or when it carries an
+// action out.
+func (h *history) dooms(s *side) {
+	switch h.rng.IntN(8) {
+	case 0:
+		s.db.doomed = "before the executor"
+	case 1:
+		s.db.doomed = "after the executor"
+	default:
+		s.db.countdown = 1 + h.rng.IntN(8)
+	}
+}
+
 func (h *history) passTime() {
+	if h.rng.IntN(8) == 0 && h.passDeadline(h.sides[h.rng.IntN(2)]) {
+		return
+	}
 	pauses := []time.Duration{time.Second, 10 * time.Second, time.Minute, 20 * time.Minute, 2 * time.Hour}
 	pause := pauses[h.rng.IntN(len(pauses))]
 	h.clock.Advance(pause)
 	h.log("%s pass", pause)
+}
+
+// passDeadline lets time pass until about the deadline of a task that still lives.
+func (h *history) passDeadline(s *side) bool {
+	task, ok := h.task(s)
+	left := task.Deadline.Sub(s.clock.Now())
+	if !ok || task.Status.Ended() || left < time.Minute {
+		return false
+	}
+	left += time.Duration(h.rng.IntN(61)-30) * time.Second
+	h.clock.Advance(left)
+	h.log("%s pass, to the deadline of %s", left, task.UID)
+	happened("a deadline passes")
+	return true
 }
 
 // task picks one of the agent's tasks.
@@ -78,24 +112,16 @@ func (h *history) agentActs(s *side) {
 		h.starts(s)
 		return
 	}
-	if h.eager() && task.Copy.Status == coordination.Agreed && h.rng.IntN(4) > 0 {
-		h.books(s, task)
+	if h.eager() && h.rng.IntN(4) > 0 {
+		h.goesOn(s, h.living(s, task))
 		return
 	}
 	latest := task.Copy.Latest()
 	switch n := h.rng.IntN(100); {
 	case n < 30:
-		h.sends(s, "proposes on "+task.UID, func(tx node.Tx) (coordination.Result, error) {
-			return s.coordination.Propose(tx, s.actor(), task.UID, h.dinner(), 0)
-		})
+		h.proposes(s, task)
 	case n < 62 && latest != nil:
-		decision := wire.Accept
-		if h.rng.IntN(4) == 0 {
-			decision = wire.Reject
-		}
-		h.sends(s, fmt.Sprintf("answers %s to %d of %s", decision, latest.Version, task.UID), func(tx node.Tx) (coordination.Result, error) {
-			return s.coordination.Respond(tx, s.actor(), task.UID, coordination.Answer{Version: latest.Version, Decision: decision})
-		})
+		h.answers(s, task, latest.Version)
 	case n < 68:
 		h.sends(s, "cancels "+task.UID, func(tx node.Tx) (coordination.Result, error) {
 			return s.coordination.CancelTask(tx, s.actor(), task.UID, canary+" changed my mind")
@@ -106,6 +132,53 @@ func (h *history) agentActs(s *side) {
 		})
 	default:
 		h.books(s, task)
+	}
+}
+
+func (h *history) proposes(s *side, task coordination.Task) {
+	h.sends(s, "proposes on "+task.UID, func(tx node.Tx) (coordination.Result, error) {
+		return s.coordination.Propose(tx, s.actor(), task.UID, h.dinner(), 0)
+	})
+}
+
+func (h *history) answers(s *side, task coordination.Task, version int) {
+	decision := wire.Accept
+	if h.rng.IntN(4) == 0 {
+		decision = wire.Reject
+	}
+	h.sends(s, fmt.Sprintf("answers %s to %d of %s", decision, version, task.UID), func(tx node.Tx) (coordination.Result, error) {
+		return s.coordination.Respond(tx, s.actor(), task.UID, coordination.Answer{Version: version, Decision: decision})
+	})
+}
+
+// living is a task of the agent that has not ended, where it has one.
+func (h *history) living(s *side, otherwise coordination.Task) coordination.Task {
+	var all []coordination.Task
+	for _, task := range s.known(h).list() {
+		if !task.Status.Ended() {
+			all = append(all, task)
+		}
+	}
+	if len(all) == 0 {
+		return otherwise
+	}
+	return all[h.rng.IntN(len(all))]
+}
+
+// goesOn does what brings a task to its end.
+func (h *history) goesOn(s *side, task coordination.Task) {
+	latest := task.Copy.Latest()
+	switch {
+	case task.Status.Ended() || task.OutOfStep:
+		h.starts(s)
+	case task.Copy.Status == coordination.Agreed:
+		h.books(s, task)
+	case latest == nil || latest.Status == coordination.ProposalRejected:
+		h.proposes(s, task)
+	case latest.Author == task.Role:
+		h.works(s, "delivers", s.worker.Step)
+	default:
+		h.answers(s, task, latest.Version)
 	}
 }
 
@@ -205,7 +278,11 @@ func (h *history) ownerDecides(s *side) {
 // decides answers an approval, as the owner who was shown one.
 func (h *history) decides(s *side, a, shown approvals.Approval) {
 	decision := approvals.Decision{ID: a.ID, Hash: shown.Hash, Approve: h.rng.IntN(5) > 0, Note: canary + " note"}
-	if h.rng.IntN(12) == 0 && a.Kind == approvals.Action {
+	often := 12
+	if h.eager() {
+		often = 4
+	}
+	if h.rng.IntN(often) == 0 && a.Kind == approvals.Action {
 		decision.Override, decision.Word = true, "again"
 		h.repeats[a.TaskUID] = true
 	}
@@ -213,7 +290,7 @@ func (h *history) decides(s *side, a, shown approvals.Approval) {
 	h.do(s, fmt.Sprintf("decides %s %s of %s: %v", a.Kind, a.Action, a.TaskUID, decision.Approve), func(ctx context.Context) error {
 		effect, err := s.decide(ctx, decision)
 		if err != nil {
-			happened("a decision is refused: " + string(node.ReasonOf(err)))
+			happened("a decision is refused: " + cmp.Or(string(node.ReasonOf(err)), string(node.CodeOf(err))))
 			return err
 		}
 		h.log("  %s %s", effect.Outcome, effect.Code)

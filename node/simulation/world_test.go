@@ -14,6 +14,7 @@ import (
 	"agentlink/node/seal"
 	"agentlink/node/store"
 	"agentlink/node/store/storetest"
+	"agentlink/policy"
 )
 
 // TestMain lets garbage grow: a history makes much of it and keeps little.
@@ -26,7 +27,8 @@ func TestMain(m *testing.M) {
 type world struct {
 	clock *node.FakeClock
 	disks [2]*disk
-	fault *fault // planted on both
+	fault *fault    // planted on both
+	met   time.Time // when the agents on the disks had become contacts; zero: there are none
 }
 
 func newWorld(t testing.TB) *world {
@@ -46,13 +48,15 @@ func (w *world) close() {
 	}
 }
 
-// Worlds that nobody uses. To make the tables costs as much as a history.
+// Worlds that nobody uses. To make the tables and two contacts costs as much as a
+// history.
 var worlds struct {
 	sync.Mutex
 	free []*world
 }
 
-// borrowWorld gives a world in which nothing has happened.
+// borrowWorld gives a world in which two agents have become contacts, and nothing
+// else has happened.
 func borrowWorld(t testing.TB) *world {
 	t.Helper()
 	worlds.Lock()
@@ -60,17 +64,27 @@ func borrowWorld(t testing.TB) *world {
 	if n := len(worlds.free); n > 0 {
 		w := worlds.free[n-1]
 		worlds.free = worlds.free[:n-1]
-		w.clock = newClock()
+		w.clock = node.NewFakeClock(w.met)
 		for _, d := range w.disks {
 			must(t, d.raw.Do(context.Background(), d.empty))
 			d.clock.world = w.clock
 		}
 		return w
 	}
+	return newContacts(t)
+}
+
+// newContacts makes such a world.
+func newContacts(t testing.TB) *world {
+	t.Helper()
 	w := newWorld(t)
-	for _, d := range w.disks {
+	h := w.history(t, 0)
+	h.connect()
+	for i, d := range w.disks {
+		d.agent = h.sides[i].agent
 		d.remember(t)
 	}
+	w.met = w.clock.Now()
 	return w
 }
 
@@ -91,8 +105,10 @@ type disk struct {
 	clock    *skewed
 	// raw reads what is stored as it is stored; nil on PostgreSQL.
 	raw *storetest.Tap
-	// empty are the statements that take it back to how it was remembered.
+	// empty are the statements that take it back to how it was remembered, and agent
+	// is who was there then.
 	empty string
+	agent policy.Agent
 }
 
 // skewed is a node's clock: the world's, off by a constant.
