@@ -82,6 +82,7 @@ var arrows = []struct {
 	{"node/nodetest/*", nil},
 	{"node/simulation", everything},
 	{"node/durability", everything},
+	{"node/hostile", everything},
 	{"node/bench", everything},
 	{"node/cmd/agentlink", append([]string{"node/app", "node/demo", "node/api/mcp", "node/api/socket"}, domains...)},
 }
@@ -94,7 +95,7 @@ var (
 )
 
 // forTests may be imported by tests and by one another, never by the product.
-var forTests = []string{"node/nodetest", "node/nodetest/*", "node/simulation", "node/durability", "node/bench", "node/store/storetest"}
+var forTests = []string{"node/nodetest", "node/nodetest/*", "node/simulation", "node/durability", "node/hostile", "node/bench", "node/store/storetest"}
 
 // homes names the only packages of ours that may import what others wrote:
 // whoever wants what it does goes through them. tests are further packages
@@ -114,9 +115,9 @@ var homes = []struct {
 	{"github.com/tailscale/hujson", []string{"node/hookup"}, nil},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"node/api/mcp"}, []string{"dashboard/browsertest"}},
 	{"github.com/valyala/fasthttp", []string{"node/api"}, nil},
-	{"database/sql", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability", "node/bench"}},
-	{"modernc.org/sqlite", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability", "node/bench"}},
-	{"github.com/jackc/pgx", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability", "node/bench"}},
+	{"database/sql", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability", "node/hostile", "node/nodetest", "node/bench"}},
+	{"modernc.org/sqlite", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability", "node/hostile", "node/nodetest", "node/bench"}},
+	{"github.com/jackc/pgx", []string{"node/store", "node/store/storetest"}, []string{"migrations", "node/durability", "node/hostile", "node/nodetest", "node/bench"}},
 	{"github.com/pressly/goose", []string{"node/store"}, []string{"migrations"}},
 	{"github.com/spf13/cobra", []string{"node/cmd/agentlink"}, nil},
 	{"github.com/chromedp", nil, []string{"dashboard/browsertest"}},
