@@ -27,6 +27,7 @@ test: packages check ## all of it: checks, tests on both databases, simulation, 
 	$(MAKE) uses; \
 	$(MAKE) sim; \
 	$(MAKE) durability; \
+	$(MAKE) hostile; \
 	$(MAKE) fuzz FUZZTIME=30s; \
 	$(MAKE) compose
 
@@ -63,7 +64,7 @@ generated: ## fail where what is generated is not what is committed
 
 .PHONY: race
 race: ## the Go and Rego tests with the race detector, on SQLite and where one is given on PostgreSQL
-	$(GO) test -race -timeout $(strip $(RACETIME)) $$($(GO) list ./... | grep -vE '/(browsertest|durability)$$')
+	$(GO) test -race -timeout $(strip $(RACETIME)) $$($(GO) list ./... | grep -vE '/(browsertest|durability|hostile)$$')
 
 .PHONY: browser
 browser: ## the dashboard of real nodes in a real browser; -update in its folder takes the pictures anew
@@ -85,6 +86,10 @@ sim: ## two nodes under drops, duplicates, reordering and crashes: make sim SEED
 durability: ## failing database calls, kill -9, two replicas, a database that crashes, a full disk
 	$(GO) test -count=1 -parallel 4 -timeout 15m ./node/durability
 
+.PHONY: hostile
+hostile: ## peers and networks that want a node ill: faults, bombs, half-open connections, bad messages
+	$(GO) test -count=1 -timeout 15m ./node/hostile
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | sort | while read -r file; do \
@@ -99,8 +104,16 @@ compose: ## docker-compose.yml through compose's own loader
 	cd node/composetest && $(GO) test -count=1 ./...
 
 .PHONY: bench
-bench: ## the figures: policy, start, memory, size
-	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...
+bench: ## the figures beside their floors, in one table; writes bench.json (about 40 minutes)
+	$(GO) test -count=1 -v -timeout 180m -run '^TestBench$$' ./node/bench -args -full -json "$(CURDIR)/bench.json"
+
+.PHONY: bench-waiters
+bench-waiters: ## 5,000 agents that wait; writes bench-waiters.json
+	$(GO) test -count=1 -v -timeout 60m -run '^TestBench$$' ./node/bench -args -full -only waiters -json "$(CURDIR)/bench-waiters.json"
+
+.PHONY: mutation
+mutation: ## whether a changed line of the rules is noticed by a test (many hours)
+	for package in approvals policy policy/engine coordination/wire coordination; do .ci/mutation $$package; done
 
 .PHONY: demo
 demo: ## two nodes settle a dinner in this terminal
