@@ -46,7 +46,9 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	forgetProgram()
+	os.Exit(code)
 }
 
 // TestBench measures everything in the smallest size, and with -full in the

@@ -68,6 +68,13 @@ func program(t testing.TB) string {
 	return built
 }
 
+// forgetProgram removes what program has built.
+func forgetProgram() {
+	if built != "" && os.Getenv(programName) == "" {
+		_ = os.RemoveAll(filepath.Dir(built))
+	}
+}
+
 // process is a node in a process of its own.
 type process struct {
 	t        *testing.T
