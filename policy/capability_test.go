@@ -33,7 +33,7 @@ func TestValidCapability(t *testing.T) {
 
 func TestWildcards(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"task.*", "disclose.*", "action.*", "action.reservation.*", "action.a.b-c.d_1.*"} {
+	for _, pattern := range []string{"task.*", "disclose.*", "action.*", "action.reservation.*", "action.a.b-c.d_1.*", "action." + strings.Repeat("a", 119) + ".*"} {
 		if !policy.ValidPattern(pattern) || policy.ValidCapability(pattern) {
 			t.Errorf("%q: pattern %v, capability %v", pattern, policy.ValidPattern(pattern), policy.ValidCapability(pattern))
 		}
