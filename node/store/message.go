@@ -87,10 +87,11 @@ func (s *Store) Thread(tx node.Tx, connectionID string, page coordination.Page) 
 	return s.messages(tx, `SELECT `+messageColumns+` FROM messages`+w.String(), w.args...)
 }
 
-// LatestChat implements coordination.Store.
+// LatestChat implements coordination.Store. It looks at the end of each
+// connection's messages, however many there are before it.
 func (s *Store) LatestChat(tx node.Tx, page coordination.Page) ([]coordination.Message, error) {
-	w := (&where{}).and("type = 'message'").and(`NOT EXISTS (SELECT 1 FROM messages n WHERE n.type = 'message'
-		AND n.connection_id = messages.connection_id AND (n.created_at, n.id) > (messages.created_at, messages.id))`).page(page, "id")
+	w := (&where{}).and("type = 'message'").and(`(agent_id, id) IN (SELECT c.agent_id, (SELECT m.id FROM messages m
+		WHERE m.type = 'message' AND m.connection_id = c.id ORDER BY m.created_at DESC, m.id DESC LIMIT 1) FROM connections c)`).page(page, "id")
 	return s.messages(tx, `SELECT `+messageColumns+` FROM messages`+w.String(), w.args...)
 }
 
