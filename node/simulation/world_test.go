@@ -59,19 +59,26 @@ var worlds struct {
 // else has happened.
 func borrowWorld(t testing.TB) *world {
 	t.Helper()
+	w := freeWorld()
+	if w == nil {
+		return newContacts(t)
+	}
+	w.clock = node.NewFakeClock(w.met)
+	for _, d := range w.disks {
+		must(t, d.raw.Do(context.Background(), d.empty))
+		d.clock.world = w.clock
+	}
+	return w
+}
+
+// freeWorld is one that nobody uses, nil where there is none.
+func freeWorld() (w *world) {
 	worlds.Lock()
 	defer worlds.Unlock()
 	if n := len(worlds.free); n > 0 {
-		w := worlds.free[n-1]
-		worlds.free = worlds.free[:n-1]
-		w.clock = node.NewFakeClock(w.met)
-		for _, d := range w.disks {
-			must(t, d.raw.Do(context.Background(), d.empty))
-			d.clock.world = w.clock
-		}
-		return w
+		w, worlds.free = worlds.free[n-1], worlds.free[:n-1]
 	}
-	return newContacts(t)
+	return w
 }
 
 // newContacts makes such a world.
