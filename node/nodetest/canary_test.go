@@ -286,7 +286,7 @@ func (v *aviary) search(c *cage) {
 	v.files(c) // with what the database has not put in its place yet
 	c.Stop()
 	v.files(c)
-	if log := c.log.content(); len(log) < 1000 {
+	if log := c.log.content(); len(log) < 500 {
 		v.t.Errorf("%s logs only %d bytes", c.name, len(log))
 	} else {
 		v.without(c.name+"'s log", c, log)

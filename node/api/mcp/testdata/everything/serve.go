@@ -41,7 +41,7 @@ type nobody struct{ node.DB }
 func (nobody) View(_ context.Context, f func(node.Tx) error) error { return f(nil) }
 
 func (nobody) Agent(node.Tx, string) (policy.Agent, error) {
-	return policy.Agent{ID: "agent", Tools: policy.ToolGroups}, nil
+	return policy.Agent{ID: "agent", Status: policy.Active, KeyGeneration: 1, Tools: policy.ToolGroups}, nil
 }
 
 func (nobody) Grants(node.Tx, string, *string) ([]policy.Grant, error) { return nil, nil }
