@@ -171,6 +171,7 @@ func TestEndsThatMeet(t *testing.T) {
 	}
 	booked := func(p *pair) { _, err := p.run(p.a, ""); must(p.t, err) }
 	cancelled := func(p *pair) { p.write(p.b, p.cancelling(p.b)) }
+	expired := func(p *pair) { p.clock.Advance(24 * time.Hour); p.expire(p.b) }
 	cancel := func(*pair) any { return wire.Cancel{} }
 	for name, test := range map[string]struct {
 		before  func(p *pair)
@@ -183,6 +184,7 @@ func TestEndsThatMeet(t *testing.T) {
 		"cancelled, then booked there":    {cancelled, wire.TaskConfirm, confirm, wire.CodeCancelled, coordination.ConfirmedVsEnded},
 		"booked here and there":           {booked, wire.TaskConfirm, confirm, wire.CodeDoubleRun, coordination.DoubleRun},
 		"cancelled here and there":        {cancelled, wire.TaskCancel, cancel, "", ""},
+		"expired, then cancelled there":   {expired, wire.TaskCancel, cancel, wire.CodeTaskEnded, ""},
 		"cancelled, then a proposal":      {cancelled, wire.TaskPropose, func(p *pair) any { return p.proposal(2, plan("2027-01-16")) }, wire.CodeTaskEnded, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
