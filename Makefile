@@ -76,7 +76,7 @@ oracle: ## the rules against an independent oracle, without the race detector, i
 
 .PHONY: uses
 uses: ## one approval, used 1,000 times at once over two replicas, 200 times
-	AGENTLINK_ROUNDS=200 $(GO) test -count=1 -timeout 30m -run '^TestRunOnce$$' ./actions
+	AGENTLINK_ROUNDS=200 $(GO) test -count=1 -timeout 30m -run '^TestRunOnce(OfTwo)?$$' ./actions
 
 .PHONY: sim
 sim: ## two nodes under drops, duplicates, reordering and crashes: make sim SEEDS=20000
