@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 GO       ?= go
-SEEDS    ?= 300  # of the simulation of two nodes
+SEEDS    ?= 5000 # histories of the simulation of two nodes
 FUZZTIME ?= 5s   # for each fuzz target: a time, or a number like 3000x
 RACETIME ?= 30m  # limit of the tests of one package with -race
 
