@@ -114,6 +114,7 @@ bench-waiters: ## 5,000 agents that wait; writes bench-waiters.json
 .PHONY: mutation
 mutation: ## whether a changed line of the rules is noticed by a test (many hours)
 	for package in approvals policy policy/engine coordination/wire coordination; do .ci/mutation $$package; done
+	.ci/mutation-score
 
 .PHONY: demo
 demo: ## two nodes settle a dinner in this terminal
