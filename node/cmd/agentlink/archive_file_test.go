@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"agentlink/node/seal"
 )
 
 // TestBackupKilled kills the program at 20 moments of a backup: there is never a
@@ -26,7 +28,8 @@ func TestBackupKilled(t *testing.T) {
 		}
 		return path
 	}
-	password, passphrase := write("password", "correct horse battery staple\n"), write("passphrase", "archive pass phrase\n")
+	identity, recipient := seal.NewKeyPair()
+	password, opens := write("password", "correct horse battery staple\n"), write("age.key", identity+"\n")
 	data, archive := filepath.Join(folder, "ada"), filepath.Join(folder, "one.age")
 	agentlink := func(args ...string) *exec.Cmd {
 		c := exec.CommandContext(t.Context(), "agentlink", args...)
@@ -42,7 +45,7 @@ func TestBackupKilled(t *testing.T) {
 	run(agentlink("init", "--data", data, "--name", "Ada", "--password-file", password, "--handle", "scout"))
 
 	backup := func(to string) *exec.Cmd {
-		return agentlink("backup", to, "--data", data, "--passphrase-file", passphrase)
+		return agentlink("backup", to, "--data", data, "--recipient", recipient)
 	}
 	begin := time.Now()
 	run(backup(filepath.Join(folder, "whole.age")))
@@ -53,7 +56,7 @@ func TestBackupKilled(t *testing.T) {
 		left = max(left, len(unfinishedIn(t, folder)))
 		switch _, err := os.Stat(archive); {
 		case err == nil:
-			run(agentlink("restore", "--verify", archive, "--data", data, "--passphrase-file", passphrase))
+			run(agentlink("restore", "--verify", archive, "--data", data, "--identity-file", opens))
 			if err := os.Remove(archive); err != nil {
 				t.Fatal(err)
 			}
