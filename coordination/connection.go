@@ -6,6 +6,8 @@ package coordination
 import (
 	"crypto/ed25519"
 	"time"
+
+	"agentlink/node"
 )
 
 // ConnectionStatus is where a connection stands.
@@ -126,3 +128,27 @@ type Invitation struct {
 	UsedAt     time.Time // zero: not yet
 	CreatedAt  time.Time
 }
+
+// eachConnection visits every connection, the newest first.
+func (s *Service) eachConnection(tx node.Tx, visit func(Connection) error) error {
+	page := Page{Limit: connectionPage}
+	for {
+		connections, err := s.Store.Connections(tx, "", page)
+		if err != nil {
+			return err
+		}
+		for _, c := range connections {
+			if err := visit(c); err != nil {
+				return err
+			}
+		}
+		if len(connections) < page.Limit {
+			return nil
+		}
+		last := connections[len(connections)-1]
+		page.BeforeAt, page.BeforeID = last.CreatedAt, last.ID
+	}
+}
+
+// connectionPage is how many connections are read together.
+const connectionPage = 100

@@ -84,27 +84,6 @@ func (s *Service) RotateKey(tx node.Tx, actor node.Actor) (KeyRotation, error) {
 	}})
 }
 
-// eachConnection visits every connection, the newest first.
-func (s *Service) eachConnection(tx node.Tx, visit func(Connection) error) error {
-	page := Page{Limit: restorePage}
-	for {
-		connections, err := s.Store.Connections(tx, "", page)
-		if err != nil {
-			return err
-		}
-		for _, c := range connections {
-			if err := visit(c); err != nil {
-				return err
-			}
-		}
-		if len(connections) < page.Limit {
-			return nil
-		}
-		last := connections[len(connections)-1]
-		page.BeforeAt, page.BeforeID = last.CreatedAt, last.ID
-	}
-}
-
 // rotated is what a new key of ours means for one connection.
 func (s *Service) rotated(tx node.Tx, actor node.Actor, listed Connection, after identity.Key) (told bool, err error) {
 	if listed.Status == ConnRejected || listed.Status == ConnRevoked {

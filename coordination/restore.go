@@ -17,27 +17,8 @@ import (
 // was, whether our next number is free there. Until it has answered the task is
 // in doubt; where the number is taken both sides say out_of_step.
 func (s *Service) Restored(tx node.Tx) error {
-	page := Page{Limit: restorePage}
-	for {
-		connections, err := s.Store.Connections(tx, "", page)
-		if err != nil {
-			return err
-		}
-		for _, c := range connections {
-			if err := s.restoredConnection(tx, c); err != nil {
-				return err
-			}
-		}
-		if len(connections) < page.Limit {
-			return nil
-		}
-		last := connections[len(connections)-1]
-		page.BeforeAt, page.BeforeID = last.CreatedAt, last.ID
-	}
+	return s.eachConnection(tx, func(c Connection) error { return s.restoredConnection(tx, c) })
 }
-
-// restorePage is how many connections are looked at together.
-const restorePage = 100
 
 func (s *Service) restoredConnection(tx node.Tx, c Connection) error {
 	err := s.eachQueued(tx, c, func(m Message) error {

@@ -46,33 +46,22 @@ type Witness struct {
 
 // Witnesses lists the active contacts at other nodes.
 func (s *Service) Witnesses(tx node.Tx) (list []Witness, err error) {
-	page := Page{Limit: restorePage}
 	addresses := map[string]string{}
-	for {
-		connections, err := s.Store.Connections(tx, "", page)
-		if err != nil {
-			return nil, err
+	err = s.eachConnection(tx, func(c Connection) error {
+		if c.Status != ConnActive || c.KeyChanged || s.withinNode(c) {
+			return nil
 		}
-		for _, c := range connections {
-			contact, err := node.ParseAddress(c.Contact)
-			if err != nil || c.Status != ConnActive || c.KeyChanged || contact.Host == s.Self.Host {
-				continue
+		if addresses[c.AgentID] == "" {
+			agent, err := s.Agents.Agent(tx, c.AgentID)
+			if err != nil {
+				return err
 			}
-			if addresses[c.AgentID] == "" {
-				agent, err := s.Agents.Agent(tx, c.AgentID)
-				if err != nil {
-					return nil, err
-				}
-				addresses[c.AgentID] = s.address(agent)
-			}
-			list = append(list, Witness{ConnectionID: c.ID, Address: addresses[c.AgentID], Contact: c.Contact, Peer: c.Peer, Key: s.signsAs(c)})
+			addresses[c.AgentID] = s.address(agent)
 		}
-		if len(connections) < page.Limit {
-			return list, nil
-		}
-		last := connections[len(connections)-1]
-		page.BeforeAt, page.BeforeID = last.CreatedAt, last.ID
-	}
+		list = append(list, Witness{ConnectionID: c.ID, Address: addresses[c.AgentID], Contact: c.Contact, Peer: c.Peer, Key: s.signsAs(c)})
+		return nil
+	})
+	return list, err
 }
 
 // KeepHeads is how long the heads of a peer are kept.

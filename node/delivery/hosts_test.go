@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"agentlink/coordination/wire"
-	"agentlink/node/outbox"
 )
 
 // TestAHostThatIsAwayIsAskedByOne: forty messages wait for it, and it sees as
@@ -35,19 +34,7 @@ func TestAHostThatIsAwayIsAskedByOne(t *testing.T) {
 			if posts > 100 || posts < 70 {
 				t.Errorf("%d requests in a day", posts)
 			}
-			b.peer.fail(nil)
-			healed := b.clock.Now()
-			for b.next(t) {
-				b.drain(t)
-			}
-			if took := b.clock.Now().Sub(healed); took > 2*outbox.MaxPause {
-				t.Errorf("it took %v", took)
-			}
-			for _, id := range ids {
-				if b.peer.count(id) != 1 {
-					t.Errorf("applied %d times", b.peer.count(id))
-				}
-			}
+			b.wantHealed(t, ids)
 		})
 	}
 }
