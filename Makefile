@@ -25,6 +25,7 @@ test: packages check ## all of it: checks, tests on both databases, simulation, 
 	$(MAKE) browser; \
 	$(MAKE) oracle; \
 	$(MAKE) uses; \
+	$(MAKE) proposals; \
 	$(MAKE) sim; \
 	$(MAKE) durability; \
 	$(MAKE) hostile; \
@@ -77,6 +78,10 @@ oracle: ## the rules against an independent oracle, without the race detector, i
 .PHONY: uses
 uses: ## one approval, used 1,000 times at once over two replicas, 200 times
 	AGENTLINK_ROUNDS=200 $(GO) test -count=1 -timeout 30m -run '^TestRunOnce(OfTwo)?$$' ./actions
+
+.PHONY: proposals
+proposals: ## 100,000 random proposals past a reader at the other end of the wire
+	AGENTLINK_PROPOSALS=100000 $(GO) test -count=1 -timeout 30m -run '^TestProposals$$' ./node/simulation
 
 .PHONY: sim
 sim: ## two nodes under drops, duplicates, reordering and crashes: make sim SEEDS=20000

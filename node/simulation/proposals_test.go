@@ -48,7 +48,7 @@ func TestProposals(t *testing.T) {
 	}
 	count := asked(t, "AGENTLINK_PROPOSALS", fewProposals)
 	if raceDetector {
-		count /= 10
+		count /= 40
 	}
 	var mu sync.Mutex
 	all := map[string]int{}
