@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 GO       ?= go
-SEEDS    ?= 5000 # histories of the simulation of two nodes
+SEEDS    ?= 4000 # histories of the simulation of two nodes
 FUZZTIME ?= 5s   # for each fuzz target: a time, or a number like 3000x
 RACETIME ?= 30m  # limit of the tests of one package with -race
 
@@ -81,7 +81,7 @@ uses: ## one approval, used 1,000 times at once over two replicas, 200 times
 
 .PHONY: proposals
 proposals: ## 100,000 random proposals past a reader at the other end of the wire
-	AGENTLINK_PROPOSALS=100000 $(GO) test -count=1 -timeout 30m -run '^TestProposals$$' ./node/simulation
+	AGENTLINK_PROPOSALS=100000 $(GO) test -count=1 -timeout 30m -run '^TestProposals' ./node/simulation
 
 .PHONY: sim
 sim: ## two nodes under drops, duplicates, reordering and crashes: make sim SEEDS=20000
