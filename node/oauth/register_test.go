@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -147,11 +148,14 @@ func FuzzRegister(f *testing.F) {
 func FuzzDocument(f *testing.F) {
 	f.Add("https://a.example/c", []byte(`{"client_id":"https://a.example/c","redirect_uris":["https://a.example/x"]}`))
 	f.Add("https://a.example/../c", []byte(`{}`))
+	f.Add("https://a.example/@ada", []byte(`{}`))
+	f.Add("https://ada@a.example/c", []byte(`{}`))
 	f.Fuzz(func(t *testing.T, address string, text []byte) {
 		if oauth.CheckDocumentURL(address) != nil {
 			return
 		}
-		if !strings.HasPrefix(address, "https://") || strings.ContainsAny(address, "#?@\\ ") {
+		parsed, err := url.Parse(address)
+		if err != nil || parsed.User != nil || !strings.HasPrefix(address, "https://") || strings.ContainsAny(address, "#?\\ ") {
 			t.Fatalf("%q may be fetched", address)
 		}
 		m, err := oauth.ReadDocument(address, text)
