@@ -28,7 +28,7 @@ func checkDocumentURL(text string) error {
 	switch {
 	case err != nil || len(text) > maxClientID || !printable(text):
 		return bad
-	case u.Scheme != "https" || u.User != nil || u.Opaque != "" || strings.Contains(text, "#") || u.RawQuery != "":
+	case !isDocument(text) || u.User != nil || u.Opaque != "" || strings.ContainsAny(text, "#?"):
 		return bad
 	case u.Path == "" || u.Path == "/" || u.EscapedPath() != u.Path || strings.Contains(u.Path+"/", "/./") || strings.Contains(u.Path+"/", "/../"):
 		return bad

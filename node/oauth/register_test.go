@@ -149,6 +149,8 @@ func FuzzDocument(f *testing.F) {
 	f.Add("https://a.example/c", []byte(`{"client_id":"https://a.example/c","redirect_uris":["https://a.example/x"]}`))
 	f.Add("https://a.example/../c", []byte(`{}`))
 	f.Add("https://a.example/@ada", []byte(`{}`))
+	f.Add("httpS://a.example/c", []byte(`{}`))
+	f.Add("https://a.example/c?", []byte(`{}`))
 	f.Add("https://ada@a.example/c", []byte(`{}`))
 	f.Fuzz(func(t *testing.T, address string, text []byte) {
 		if oauth.CheckDocumentURL(address) != nil {
