@@ -46,10 +46,10 @@ func (s *Service) introduce(tx node.Tx, c *Connection) error {
 // signsAs is the key that we sign with for a contact; "" is today's. It is that too
 // where the one that the contact knows is gone.
 func (s *Service) signsAs(c Connection) string {
-	if s.Keys == nil || !s.Keys.Signer.Holds(c.KnownKey) {
+	if s.Keys == nil {
 		return ""
 	}
-	return c.KnownKey
+	return s.Keys.Signer.Held(c.KnownKey)
 }
 
 // KeyRotation is what came of a rotation.

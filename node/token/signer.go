@@ -83,6 +83,15 @@ func (s *Signer) Holds(fingerprint string) bool {
 	return k != nil && k.private != nil
 }
 
+// Held is a fingerprint that SignAs can sign with: the given one, or "" for today's
+// where that key is gone.
+func (s *Signer) Held(fingerprint string) string {
+	if s.Holds(fingerprint) {
+		return fingerprint
+	}
+	return ""
+}
+
 // SignAs signs with the key that somebody knows the node by; "" is today's.
 // Codes: as Sign, and unavailable where the node has no such key any more.
 func (s *Signer) SignAs(fingerprint string, kind Kind, claims any) (string, error) {

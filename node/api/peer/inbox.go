@@ -4,6 +4,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -287,10 +288,7 @@ func (i *Inbox) again(ctx context.Context, a arrival) ([]byte, error) {
 
 // knownAs is the key of ours that a contact knows; today's where that one is gone.
 func (i *Inbox) knownAs(c coordination.Connection) string {
-	if i.Signer.Holds(c.KnownKey) {
-		return c.KnownKey
-	}
-	return i.Signer.Fingerprint()
+	return cmp.Or(i.Signer.Held(c.KnownKey), i.Signer.Fingerprint())
 }
 
 // reject counts a message against the node that signed it.
