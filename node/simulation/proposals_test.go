@@ -113,10 +113,15 @@ func TestProposalsFindPlantedFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := propose(t, 1, func(at *seams) { at.rules = changedRules{at.rules, change} }, 500)
-			if len(found.problems) == 0 {
-				t.Errorf("nobody noticed: %v", found.counts)
+			// Where forgetting makes two rules alike, the order in the database decides, and
+			// the world's keys that order: one world may be lucky, ten are not.
+			for seed := range uint64(10) {
+				found := propose(t, 1+seed, func(at *seams) { at.rules = changedRules{at.rules, change} }, 500)
+				if len(found.problems) > 0 {
+					return
+				}
 			}
+			t.Error("nobody noticed")
 		})
 	}
 }
@@ -284,16 +289,19 @@ var kinds = map[string]string{
 // fields are those of a random dinner.
 func (a *talker) fields() json.RawMessage {
 	fields := map[string]any{"date": fmt.Sprintf("2027-01-%02d", 1+a.rng.IntN(28)), "time": []string{"19:30", "20:00"}[a.rng.IntN(2)], "timezone": "Europe/Berlin"}
-	for name, value := range map[string]func() any{
-		"cuisine": func() any { return pick(a.rng, cuisines) }, "partySize": func() any { return 1 + a.rng.IntN(4) },
-		"dietaryNotes": func() any {
-			return []string{pick(a.rng, diets), pick(a.rng, diets)}[:1+a.rng.IntN(2)]
-		},
-		"budgetPerPerson": func() any { return 10 * (1 + a.rng.IntN(6)) }, "notes": func() any { return "Call me" },
-		"venue": func() any { return map[string]any{"name": "Trattoria"} },
+	for _, field := range []struct {
+		name  string
+		value func() any
+	}{
+		{"cuisine", func() any { return pick(a.rng, cuisines) }},
+		{"partySize", func() any { return 1 + a.rng.IntN(4) }},
+		{"dietaryNotes", func() any { return []string{pick(a.rng, diets), pick(a.rng, diets)}[:1+a.rng.IntN(2)] }},
+		{"budgetPerPerson", func() any { return 10 * (1 + a.rng.IntN(6)) }},
+		{"notes", func() any { return "Call me" }},
+		{"venue", func() any { return map[string]any{"name": "Trattoria"} }},
 	} {
 		if a.rng.IntN(3) == 0 {
-			fields[name] = value()
+			fields[field.name] = field.value()
 		}
 	}
 	raw, err := node.Canonical(fields)
