@@ -18,6 +18,11 @@ func Digest(uid string, author Role, version int, fields json.RawMessage) string
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(canonical)
-	return hex.EncodeToString(sum[:])
+	return sum(canonical)
+}
+
+// sum is a SHA-256 in hexadecimal.
+func sum(content []byte) string {
+	hash := sha256.Sum256(content)
+	return hex.EncodeToString(hash[:])
 }

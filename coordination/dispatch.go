@@ -16,11 +16,12 @@ type Dispatch struct {
 	// Next is when to look again, for Wait.
 	Next time.Time
 	// For Send: the claims without Body, the sealed part, and where it goes.
-	// Envelope, where not nil, are the bytes of an earlier attempt, sent again.
+	// Envelope are the bytes that leave, of an earlier attempt where Again is set.
 	Claims    wire.Envelope
 	Inner     wire.Inner
 	Peer      Peer
 	Envelope  []byte
+	Again     bool
 	AgentID   string
 	MessageID string
 	// CheckCard asks the worker to fetch the peer's card and compare its key with
@@ -30,6 +31,9 @@ type Dispatch struct {
 	// Key is the fingerprint of the key of ours that the contact knows; "" is today's.
 	Key string
 }
+
+// Sign seals and signs the envelope that a Dispatch describes.
+type Sign func(Dispatch) (envelope []byte, err error)
 
 // Do says what a worker does next.
 type Do string
@@ -63,9 +67,10 @@ func (s *Service) lockedMessage(tx node.Tx, agentID, id string) (Message, error)
 }
 
 // Dispatch prepares one attempt, in the transaction that claimed the item after
-// Lock: it checks connection, agent and denies again, gives the number, and marks the
-// message as attempted.
-func (s *Service) Dispatch(tx node.Tx, item outbox.Item) (Dispatch, error) {
+// Lock: it checks connection, agent and denies again, gives the number, and keeps
+// with the message, marked as attempted, the bytes that are going to leave. They are
+// made once: of one message two different envelopes never leave.
+func (s *Service) Dispatch(tx node.Tx, item outbox.Item, sign Sign) (Dispatch, error) {
 	m, err := s.Store.Message(tx, item.AgentID, item.Ref)
 	if err != nil {
 		return Dispatch{}, err
@@ -98,7 +103,7 @@ func (s *Service) Dispatch(tx node.Tx, item outbox.Item) (Dispatch, error) {
 	if v.withoutReason && m.AttemptedAt.IsZero() {
 		m.Content = node.MustCanonical(wire.Cancel{})
 	}
-	return s.attempt(tx, m, connection, agent)
+	return s.attempt(tx, m, connection, agent, sign)
 }
 
 // verdict is what the checks before an attempt give.
@@ -192,8 +197,8 @@ func (s *Service) askDenies(tx node.Tx, m Message, c Connection) (verdict, error
 	return verdict{do: Send}, nil
 }
 
-// attempt numbers the message, marks it as attempted, and describes the envelope.
-func (s *Service) attempt(tx node.Tx, m Message, c Connection, agent policy.Agent) (Dispatch, error) {
+// attempt numbers the message and keeps its envelope with it.
+func (s *Service) attempt(tx node.Tx, m Message, c Connection, agent policy.Agent, sign Sign) (Dispatch, error) {
 	if m.TaskUID != "" && m.Seq == 0 {
 		if err := s.number(tx, &m); err != nil {
 			return Dispatch{}, err
@@ -203,16 +208,26 @@ func (s *Service) attempt(tx node.Tx, m Message, c Connection, agent policy.Agen
 		m.AttemptedAt = tx.Now()
 	}
 	m.Tries++
+	d := s.describe(m, c, agent)
+	if !d.Again {
+		var err error
+		if d.Envelope, err = sign(d); err != nil {
+			return Dispatch{}, err
+		}
+		m.Envelope, m.Sha256 = d.Envelope, sum(d.Envelope)
+	}
 	if err := s.Store.SaveMessage(tx, m, MsgQueued); err != nil {
 		return Dispatch{}, err
 	}
 	if m.Type == wire.ConnectionRequest && !c.Sent {
-		if err := s.markSent(tx, c.ID); err != nil {
-			return Dispatch{}, err
-		}
+		return d, s.markSent(tx, c.ID)
 	}
+	return d, nil
+}
+
+func (s *Service) describe(m Message, c Connection, agent policy.Agent) Dispatch {
 	d := Dispatch{
-		Do: Send, Peer: c.Peer, Envelope: m.Envelope, AgentID: m.AgentID, MessageID: m.ID,
+		Do: Send, Peer: c.Peer, Envelope: m.Envelope, Again: m.Envelope != nil, AgentID: m.AgentID, MessageID: m.ID,
 		CheckCard: m.Type == wire.ConnectionRequest, Key: s.signsAs(c),
 	}
 	d.Claims = wire.Envelope{
@@ -223,7 +238,7 @@ func (s *Service) attempt(tx node.Tx, m Message, c Connection, agent policy.Agen
 		Iss: d.Claims.Iss, Aud: d.Claims.Aud, JTI: m.ID, Type: m.Type, Task: m.TaskUID, Seq: m.Seq,
 		Author: m.Author, Content: m.Content,
 	}
-	return d, nil
+	return d
 }
 
 func (s *Service) number(tx node.Tx, m *Message) error {
@@ -243,21 +258,6 @@ func (s *Service) markSent(tx node.Tx, id string) error {
 	}
 	c.Sent = true
 	return s.Store.SaveConnection(tx, c, c.Status)
-}
-
-// KeepEnvelope stores the bytes of a queued message that has none yet, before
-// any of them leaves. Code: conflict in any other case: of one message two
-// different envelopes never leave.
-func (s *Service) KeepEnvelope(tx node.Tx, agentID, messageID string, envelope []byte, sha256 string) error {
-	m, err := s.lockedMessage(tx, agentID, messageID)
-	if err != nil {
-		return err
-	}
-	if m.Status != MsgQueued || m.Envelope != nil {
-		return node.ConflictFor(node.ReasonBadState, "The message is not waiting for its envelope.")
-	}
-	m.Envelope, m.Sha256 = envelope, sha256
-	return s.Store.SaveMessage(tx, m, MsgQueued)
 }
 
 // NotSent takes an attempt back that provably wrote no byte of the request. If

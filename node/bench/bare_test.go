@@ -97,9 +97,7 @@ func newBare(p plan) (b *bare, err error) {
 		return nil, err
 	}
 	b.signature = ed25519.Sign(b.private, b.body)
-	if b.sealed, err = b.box.Seal(place, b.value); err != nil {
-		return nil, err
-	}
+	b.sealed = b.box.Seal(place, b.value)
 	if b.forPeer, err = seal.ToRecipient(recipient, b.body); err != nil {
 		return nil, err
 	}
@@ -168,7 +166,7 @@ func (b *bare) work(post func() error) error {
 		}},
 		{w.Opens, func() error { _, err := b.box.Open(place, b.sealed); return err }},
 		{w.PeerOpens, func() error { _, err := b.identity.Open(b.forPeer); return err }},
-		{w.Seals, func() error { _, err := b.box.Seal(place, b.value); return err }},
+		{w.Seals, func() error { b.box.Seal(place, b.value); return nil }},
 		{w.PeerSeals, func() error { _, err := seal.ToRecipient(b.recipient, b.body); return err }},
 		{w.Signs, func() error { ed25519.Sign(b.private, b.body); return nil }},
 		{w.Commits, b.commit},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"agentlink/coordination"
 	"agentlink/coordination/wire"
 	"agentlink/node"
 	"agentlink/node/outbox"
@@ -31,18 +32,10 @@ type outcome struct {
 	problem    string // for the log
 }
 
-// deliver builds, keeps, posts and settles.
+// deliver posts and settles.
 func (w *Worker) deliver(ctx context.Context, a attempt) error {
-	result, ready, err := w.ready(ctx, &a)
-	if err != nil && ctx.Err() != nil {
-		// The node is stopping and nothing has left: whoever comes next need not wait
-		// until the lease is over.
-		result, err = outcome{unsent: true, problem: err.Error()}, nil
-	}
-	if err != nil {
-		return err
-	}
-	if ready {
+	result, blocked := w.sameKey(ctx, a)
+	if !blocked {
 		result = w.post(ctx, a)
 	}
 	// What the peer said is worth writing down even when the node is stopping.
@@ -51,63 +44,36 @@ func (w *Worker) deliver(ctx context.Context, a attempt) error {
 	return w.settle(ctx, a, result)
 }
 
-// ready makes sure that the bytes are kept and may leave.
-func (w *Worker) ready(ctx context.Context, a *attempt) (outcome, bool, error) {
-	if a.CheckCard {
-		if blocked := w.sameKey(ctx, *a); blocked != nil {
-			return *blocked, false, nil
-		}
-	}
-	if a.Envelope == nil {
-		if err := w.build(a); err != nil {
-			return outcome{unsent: true, problem: err.Error()}, false, nil
-		}
-		if kept, err := w.keep(ctx, *a); err != nil || !kept {
-			return outcome{problem: "another worker has this message"}, false, err
-		}
-	}
-	return outcome{}, true, nil
-}
-
 // sameKey reads the peer's card once more before a request to connect leaves:
 // its owner approved this address with this key.
-func (w *Worker) sameKey(ctx context.Context, a attempt) *outcome {
+func (w *Worker) sameKey(ctx context.Context, a attempt) (result outcome, blocked bool) {
+	if !a.CheckCard {
+		return outcome{}, false
+	}
 	_, err := w.Directory.Lookup(ctx, a.host, a.Peer.Fingerprint)
 	if err == nil {
-		return nil
+		return outcome{}, false
 	}
 	otherKey := errors.Is(err, ErrOtherKey)
-	return &outcome{unsent: true, problem: err.Error(), otherKey: otherKey, silent: !otherKey}
+	return outcome{unsent: true, problem: err.Error(), otherKey: otherKey, silent: !otherKey}, true
 }
 
-func (w *Worker) build(a *attempt) error {
-	envelope, err := a.Claims.Seal(a.Inner, func(plaintext []byte) ([]byte, error) {
-		return seal.ToRecipient(a.Peer.Recipient, plaintext)
+// sign implements coordination.Sign.
+func (w *Worker) sign(d coordination.Dispatch) ([]byte, error) {
+	envelope, err := d.Claims.Seal(d.Inner, func(plaintext []byte) ([]byte, error) {
+		return seal.ToRecipient(d.Peer.Recipient, plaintext)
 	})
 	if err != nil {
-		return node.Wrap(err, "seal an envelope")
+		return nil, node.Wrap(err, "seal an envelope")
 	}
-	compact, err := w.Signer.SignAs(a.Key, token.Envelope, envelope)
+	compact, err := w.Signer.SignAs(d.Key, token.Envelope, envelope)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(compact) > wire.MaxEnvelope {
-		return node.Wrap(errors.New("the envelope is larger than 64 KiB"), "sign an envelope")
+		return nil, node.Wrap(errors.New("the envelope is larger than 64 KiB"), "sign an envelope")
 	}
-	a.Claims, a.Envelope = envelope, []byte(compact)
-	return nil
-}
-
-// keep stores the bytes before any of them leaves; false where another worker
-// already has.
-func (w *Worker) keep(ctx context.Context, a attempt) (bool, error) {
-	err := w.DB.InTx(ctx, func(tx node.Tx) error {
-		return w.Coordination.KeepEnvelope(tx, a.AgentID, a.MessageID, a.Envelope, hash(a.Envelope))
-	})
-	if node.CodeOf(err) == node.Conflict {
-		return false, nil
-	}
-	return err == nil, err
+	return []byte(compact), nil
 }
 
 func hash(envelope []byte) string {

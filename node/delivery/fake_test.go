@@ -51,7 +51,6 @@ type message struct {
 	acks        []wire.Ack
 	keyDiffers  bool
 	acknowledge bool // what Acknowledged answers
-	withdrawn   bool // KeepEnvelope answers conflict
 	broken      bool // Dispatch fails
 }
 
@@ -178,26 +177,22 @@ func (m *memory) Lock(tx node.Tx, item outbox.Item) error {
 	return nil
 }
 
-func (m *memory) Dispatch(_ node.Tx, item outbox.Item) (coordination.Dispatch, error) {
+func (m *memory) Dispatch(_ node.Tx, item outbox.Item, sign coordination.Sign) (coordination.Dispatch, error) {
 	x := m.state.messages[item.Ref]
 	if x.broken {
 		return coordination.Dispatch{}, errors.New("the row is damaged")
 	}
 	if x.dispatch.Do == coordination.Send {
 		x.tries++
+		if x.dispatch.Again = x.dispatch.Envelope != nil; !x.dispatch.Again {
+			var err error
+			if x.dispatch.Envelope, err = sign(x.dispatch); err != nil {
+				return coordination.Dispatch{}, err
+			}
+		}
 		m.state.messages[item.Ref] = x
 	}
 	return x.dispatch, nil
-}
-
-func (m *memory) KeepEnvelope(_ node.Tx, _, id string, envelope []byte, sum string) error {
-	x := m.state.messages[id]
-	if x.dispatch.Envelope != nil || x.withdrawn || sum != hash(envelope) {
-		return node.Errorf(node.Conflict, "kept already")
-	}
-	x.dispatch.Envelope = envelope
-	m.state.messages[id] = x
-	return nil
 }
 
 func (m *memory) NotSent(_ node.Tx, _, id string) error {

@@ -9,17 +9,14 @@ import (
 	"agentlink/node/outbox"
 )
 
-// stopping is a database whose node stops before a transaction.
+// stopping is a database whose node stops after the first transaction.
 type stopping struct {
 	*memory
-	left int // transactions before that
 	stop context.CancelFunc
 }
 
-func (s *stopping) InTx(ctx context.Context, f func(node.Tx) error) error {
-	if s.left--; s.left < 0 {
-		s.stop()
-	}
+func (s stopping) InTx(ctx context.Context, f func(node.Tx) error) error {
+	defer s.stop()
 	return s.memory.InTx(ctx, f)
 }
 
@@ -31,7 +28,7 @@ func TestStoppingGivesTheLeaseBack(t *testing.T) {
 	id := b.queue(wire.Message, "chat", 1)
 	ctx, stop := context.WithCancel(t.Context())
 	config := b.worker.WorkerConfig
-	config.DB = &stopping{memory: b.db, left: 1, stop: stop} // it claims, and cannot keep the bytes
+	config.DB = stopping{b.db, stop} // it claims, and does not come to send
 	if _, err := NewWorker(config).Step(ctx); err != nil {
 		t.Fatal(err)
 	}

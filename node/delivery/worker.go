@@ -17,10 +17,8 @@ import (
 type Coordination interface {
 	// Lock comes before an item is claimed or moved.
 	Lock(tx node.Tx, item outbox.Item) error
-	Dispatch(tx node.Tx, item outbox.Item) (coordination.Dispatch, error)
-	// KeepEnvelope stores the bytes of a queued message that has none yet. Code:
-	// conflict in any other case: of one message two different envelopes never leave.
-	KeepEnvelope(tx node.Tx, agentID, messageID string, envelope []byte, sha256 string) error
+	// Dispatch keeps what sign makes of a message that has never been sent.
+	Dispatch(tx node.Tx, item outbox.Item, sign coordination.Sign) (coordination.Dispatch, error)
 	NotSent(tx node.Tx, agentID, messageID string) error
 	KeyDiffers(tx node.Tx, agentID, messageID string) error
 	Acknowledged(tx node.Tx, agentID string, ack wire.Ack) (done bool, err error)
@@ -120,7 +118,7 @@ func (w *Worker) claim(ctx context.Context) (a attempt, claimed bool, err error)
 		if a.item, claimed, err = w.lease(tx, leaseToken); err != nil || !claimed {
 			return err
 		}
-		if a.Dispatch, err = w.Coordination.Dispatch(tx, a.item); err != nil {
+		if a.Dispatch, err = w.Coordination.Dispatch(tx, a.item, w.sign); err != nil {
 			return err
 		}
 		if a.Do == coordination.Send {
@@ -179,10 +177,10 @@ func (w *Worker) setAside(ctx context.Context, failed outbox.Item, reason error)
 	return errors.Join(reason, err)
 }
 
-// prepare reads from kept bytes what they say, so that nothing else is asked of
-// their answer.
+// prepare reads from the bytes of an earlier attempt what they say, so that nothing
+// else is asked of their answer.
 func (a *attempt) prepare() error {
-	if a.Envelope != nil {
+	if a.Again {
 		if err := token.Peek(token.Envelope, string(a.Envelope), &a.Claims); err != nil {
 			return node.Wrap(errors.New("the kept envelope cannot be read"), "dispatch")
 		}

@@ -1,26 +1,24 @@
 // Package seal keeps secrets: the values of rows, what goes to a peer, and the
 // master key that stands behind all of it. It is the only importer of age.
 //
-// A sealed value is an age file (https://age-encryption.org/v1) with one
-// recipient of our own kind, drawn here with its binary parts in angle brackets:
+// A sealed value of a row is, with XChaCha20-Poly1305 under a key derived from
+// the row-sealing key:
 //
-//	age-encryption.org/v1                        the format's first line
-//	-> agentlink/row                             our kind of recipient
-//	base64 ‹nonce 24› ‹wrapped file key 32›      XChaCha20-Poly1305
-//	--- base64 ‹MAC 32›                          over all of the above
-//	‹nonce 16› ‹chunks of at most 64 KiB + 16›   ChaCha20-Poly1305, as age has it
+//	‹1›  ‹nonce 24›  ‹ciphertext, as long as the value›  ‹tag 16›
 //
-// The file key is wrapped under a key derived from the row-sealing key. The
-// associated data of that wrap are table, column, row and owner, each behind its
-// length, so that a value that was moved to another cell does not open. What was
-// cut, extended or changed does not open either, since age authenticates header
-// and chunks.
+// The first byte is the format. Table, column, row and owner, each behind its
+// length, are the associated data, so that a value that was moved to another cell
+// does not open, nor what was cut, extended or changed. What leaves the node, and
+// the master key's file under a passphrase, are age files
+// (https://age-encryption.org/v1).
 package seal
 
 import (
 	"bytes"
+	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -29,7 +27,14 @@ import (
 	"io"
 
 	"filippo.io/age"
+	"golang.org/x/crypto/chacha20poly1305"
 )
+
+// format is the first byte of a sealed value. Those from before it are age files,
+// whose first byte is a letter.
+const format = 1
+
+const valueLabel = "agentlink/row/v2"
 
 // ErrNotOpened is what every failure to open wraps: the value was changed, cut
 // or moved, or it was sealed with another key.
@@ -40,14 +45,18 @@ type Place struct {
 	Table, Column, Row, Owner string
 }
 
-// associatedData is unambiguous: no two places share it.
-func (p Place) associatedData() []byte {
-	return framed("agentlink/row/v1", p.Table, p.Column, p.Row, p.Owner)
+// associatedData is unambiguous: no two places, and no two labels, share it.
+func (p Place) associatedData(label string) []byte {
+	return framed(label, p.Table, p.Column, p.Row, p.Owner)
 }
 
 // framed joins texts, each behind its length in four bytes.
 func framed(parts ...string) []byte {
-	var out []byte
+	size := 4 * len(parts)
+	for _, part := range parts {
+		size += len(part)
+	}
+	out := make([]byte, 0, size)
 	for _, part := range parts {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(part)))
 		out = append(out, part...)
@@ -57,13 +66,18 @@ func framed(parts ...string) []byte {
 
 // Box seals the values of rows. It is safe for concurrent use.
 type Box struct {
-	wrapKey   []byte
+	values    cipher.AEAD
+	agedKey   []byte
 	lookupKey []byte
 }
 
 // NewBox makes a box from the row-sealing key, Master.Key(UseRows).
 func NewBox(key []byte) *Box {
-	return &Box{wrapKey: subkey(key, "box/wrap"), lookupKey: subkey(key, "box/lookup")}
+	values, err := chacha20poly1305.NewX(subkey(key, "box/value"))
+	if err != nil {
+		panic(err) // only for a key of another length
+	}
+	return &Box{values: values, agedKey: subkey(key, "box/wrap"), lookupKey: subkey(key, "box/lookup")}
 }
 
 // subkey derives 32 bytes for one use.
@@ -80,14 +94,26 @@ func derive(secret, salt []byte, info string, size int) ([]byte, error) {
 }
 
 // Seal seals a value for its place.
-func (b *Box) Seal(place Place, plaintext []byte) ([]byte, error) {
-	return encrypt(&cell{key: b.wrapKey, place: place}, plaintext)
+func (b *Box) Seal(place Place, plaintext []byte) []byte {
+	head := 1 + b.values.NonceSize()
+	sealed := make([]byte, head, head+len(plaintext)+b.values.Overhead())
+	sealed[0] = format
+	rand.Read(sealed[1:]) // never fails: the program ends first
+	return b.values.Seal(sealed, sealed[1:], plaintext, place.associatedData(valueLabel))
 }
 
 // Open opens a value that was sealed for the same place. Its error wraps
 // ErrNotOpened.
 func (b *Box) Open(place Place, sealed []byte) ([]byte, error) {
-	return decrypt(&cell{key: b.wrapKey, place: place}, sealed, int64(len(sealed)))
+	head := 1 + b.values.NonceSize()
+	if len(sealed) < head || sealed[0] != format {
+		return decrypt(&aged{key: b.agedKey, place: place}, sealed, int64(len(sealed)))
+	}
+	plaintext, err := b.values.Open(nil, sealed[1:head], sealed[head:], place.associatedData(valueLabel))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotOpened, err)
+	}
+	return plaintext, nil
 }
 
 // Lookup is a keyed hash (HMAC-SHA256, hex) by which a sealed value can be found

@@ -1,6 +1,9 @@
 package simulation
 
 import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,10 +21,11 @@ func (p *pair) attempt(s *side, id string) (d coordination.Dispatch) {
 		if err := s.coordination.Lock(tx, item); err != nil {
 			return err
 		}
-		if d, err = s.coordination.Dispatch(tx, item); err != nil || d.Envelope != nil {
-			return err
-		}
-		return s.coordination.KeepEnvelope(tx, s.agent.ID, id, []byte("signed"), "hash")
+		d, err = s.coordination.Dispatch(tx, item, func(coordination.Dispatch) ([]byte, error) {
+			p.signed++
+			return fmt.Append(nil, "signed ", p.signed), nil
+		})
+		return err
 	})
 	if d.Do != coordination.Send {
 		p.t.Fatalf("it does not leave: %s", d.Do)
@@ -208,21 +212,31 @@ func TestKeptOnce(t *testing.T) {
 	p := newPair(t)
 	p.start(plan("2027-01-15"))
 	id := p.write(p.a, p.proposing(p.a, "2027-01-16")).ID
-	p.attempt(p.a, id)
-	again := func() error {
-		return p.a.store.InTx(t.Context(), func(tx node.Tx) error {
-			return p.a.coordination.KeepEnvelope(tx, p.a.agent.ID, id, []byte("other"), "other")
-		})
+	first := p.attempt(p.a, id)
+	again := p.attempt(p.a, id)
+	if first.Again || !again.Again || len(first.Envelope) == 0 || string(first.Envelope) != string(again.Envelope) {
+		t.Errorf("first %q (again: %v), then %q (again: %v)", first.Envelope, first.Again, again.Envelope, again.Again)
 	}
-	if err := again(); node.ReasonOf(err) != node.ReasonBadState {
-		t.Errorf("a second envelope: %v", err)
+	hash := fmt.Sprintf("%x", sha256.Sum256(first.Envelope))
+	if m := p.message(p.a, id); string(m.Envelope) != string(first.Envelope) || m.Sha256 != hash || m.Tries != 2 {
+		t.Errorf("what is kept is %q with %s, %d tries", m.Envelope, m.Sha256, m.Tries)
 	}
-	p.answered(p.a, wire.Ack{Ref: id, Status: wire.Applied})
-	if err := again(); node.ReasonOf(err) != node.ReasonBadState {
-		t.Errorf("after the answer: %v", err)
-	}
-	if m := p.message(p.a, id); string(m.Envelope) != "signed" {
-		t.Errorf("what is kept is %q", m.Envelope)
+}
+
+// TestWhatIsNotSignedWasNotAttempted: where no envelope can be made, nothing of the
+// attempt is kept.
+func TestWhatIsNotSignedWasNotAttempted(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	id, before := p.write(p.a, p.proposing(p.a, "2027-01-16")).ID, p.copyOf(p.a)
+	broken := errors.New("no key")
+	err := p.a.store.InTx(t.Context(), func(tx node.Tx) error {
+		_, err := p.a.coordination.Dispatch(tx, outbox.Item{AgentID: p.a.agent.ID, Ref: id}, func(coordination.Dispatch) ([]byte, error) { return nil, broken })
+		return err
+	})
+	m := p.message(p.a, id)
+	if !errors.Is(err, broken) || m.Tries != 0 || m.Seq != 0 || m.Envelope != nil || p.copyOf(p.a).OutSeq != before.OutSeq {
+		t.Errorf("%v: %d tries, number %d, %q", err, m.Tries, m.Seq, m.Envelope)
 	}
 }
 

@@ -162,22 +162,15 @@ type renamed struct {
 	was  map[string]string // the id of the message, by the id that was sent
 }
 
-func (r *renamed) Dispatch(tx node.Tx, item outbox.Item) (coordination.Dispatch, error) {
-	d, err := r.Coordination.Dispatch(tx, item)
-	if d.Envelope != nil && !d.Claims.Type.Notice() {
+func (r *renamed) Dispatch(tx node.Tx, item outbox.Item, sign coordination.Sign) (coordination.Dispatch, error) {
+	d, err := r.Coordination.Dispatch(tx, item, sign)
+	if err == nil && d.Again && !d.Claims.Type.Notice() {
 		id := r.side.ids.New()
 		r.was[id] = d.Claims.JTI
-		d.Envelope, d.Claims.JTI, d.Inner.JTI = nil, id, id
+		d.Again, d.Claims.JTI, d.Inner.JTI = false, id, id
+		d.Envelope, err = sign(d)
 	}
 	return d, err
-}
-
-func (r *renamed) KeepEnvelope(tx node.Tx, agentID, messageID string, envelope []byte, sha256 string) error {
-	err := r.Coordination.KeepEnvelope(tx, agentID, messageID, envelope, sha256)
-	if node.CodeOf(err) == node.Conflict {
-		return nil
-	}
-	return err
 }
 
 func (r *renamed) Acknowledged(tx node.Tx, agentID string, ack wire.Ack) (bool, error) {

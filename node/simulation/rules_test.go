@@ -24,6 +24,7 @@ type pair struct {
 	a, b     *side
 	uid      string
 	approved string // an approval of a's that waits for its use
+	signed   int    // how many envelopes attempt has made
 }
 
 func newPair(t *testing.T) *pair {

@@ -45,10 +45,7 @@ func (s *Store) InsertRun(tx node.Tx, r actions.Run) (fresh bool, err error) {
 	if err != nil {
 		return false, broken(err)
 	}
-	sealed, err := s.seal(runPlace(r, "request"), request)
-	if err != nil {
-		return false, err
-	}
+	sealed := s.seal(runPlace(r, "request"), request)
 	rows, err := s.exec(tx, `INSERT INTO runs (id, owner_id, agent_id, action, params_hash, task_uid, approval_id, automatic, key, state,
 			reason, simulated, task_confirmation, repeat, settled, request, lease_token, lease_until, rev, reserved_at, started_at, finished_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1, $19, $20, $21) ON CONFLICT DO NOTHING`,
@@ -101,7 +98,7 @@ func (s *Store) sealAnswer(r actions.Run) ([]byte, error) {
 	if err != nil {
 		return nil, broken(err)
 	}
-	return s.seal(runPlace(r, "answer"), answer)
+	return s.seal(runPlace(r, "answer"), answer), nil
 }
 
 // LostRun implements actions.Store.

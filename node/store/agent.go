@@ -16,10 +16,7 @@ func agentPlace(a policy.Agent) seal.Place {
 
 // InsertAgent implements policy.Store.
 func (s *Store) InsertAgent(tx node.Tx, a policy.Agent) (fresh bool, err error) {
-	name, err := s.seal(agentPlace(a), []byte(a.Name))
-	if err != nil {
-		return false, err
-	}
+	name := s.seal(agentPlace(a), []byte(a.Name))
 	rows, err := s.exec(tx, `INSERT INTO agents (`+agentColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (handle) DO NOTHING`,
 		a.ID, a.OwnerID, a.Handle, name, a.Mode, a.Status, a.KeyHash, a.KeyGeneration, a.RulesRev, a.RulesStamp, policy.JoinTools(a.Tools), micros(a.CreatedAt))

@@ -36,10 +36,7 @@ func (s *Store) InsertApproval(tx node.Tx, a approvals.Approval) (fresh bool, er
 	if err != nil {
 		return false, broken(err)
 	}
-	sealed, err := s.seal(approvalPlace(a, "content"), content)
-	if err != nil {
-		return false, err
-	}
+	sealed := s.seal(approvalPlace(a, "content"), content)
 	rows, err := s.exec(tx, `INSERT INTO approvals (id, owner_id, agent_id, kind, action, connection_id, task_uid, subject, hash,
 			accepted_digest, on_approval, status, override, repeat, automatic, epoch, content, mac, rev, created_at, expires_at, decided_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1, $19, $20, $21) ON CONFLICT DO NOTHING`,
@@ -61,18 +58,15 @@ func (s *Store) LockApproval(tx node.Tx, id string) (approvals.Approval, error) 
 
 // SaveApproval implements approvals.Store.
 func (s *Store) SaveApproval(tx node.Tx, a approvals.Approval, from approvals.Status) error {
-	note, err := s.seal(approvalPlace(a, "note"), []byte(a.Note))
-	if err != nil {
-		return err
-	}
+	note := s.seal(approvalPlace(a, "note"), []byte(a.Note))
 	return changed(s.exec(tx, `UPDATE approvals SET status = $1, override = $2, repeat = $3, note = $4, decided_at = $5, mac = $6, rev = rev + 1
-		WHERE id = $7 AND status = $8 AND expires_at > $9`,
+		WHERE id = $7 AND status = ('' || $8) AND expires_at > $9`,
 		a.Status, a.Override, a.Repeat, note, micros(a.DecidedAt), a.MAC, a.ID, from, micros(tx.Now())))
 }
 
 // ExpireApproval implements approvals.Store.
 func (s *Store) ExpireApproval(tx node.Tx, a approvals.Approval, from approvals.Status) error {
-	return changed(s.exec(tx, `UPDATE approvals SET status = $1, mac = $2, rev = rev + 1 WHERE id = $3 AND status = $4 AND `+stillOpen,
+	return changed(s.exec(tx, `UPDATE approvals SET status = $1, mac = $2, rev = rev + 1 WHERE id = $3 AND status = ('' || $4) AND `+stillOpen,
 		a.Status, a.MAC, a.ID, from))
 }
 

@@ -94,7 +94,7 @@ func (s *Store) sealAudit(row audit.Row) ([]byte, error) {
 	if string(row.Data) == noData {
 		return nil, nil
 	}
-	return s.seal(auditPlace(row), row.Data)
+	return s.seal(auditPlace(row), row.Data), nil
 }
 
 func auditPlace(row audit.Row) seal.Place {

@@ -36,7 +36,7 @@ func (s *Store) sealConnection(c coordination.Connection) ([]byte, error) {
 	if err != nil {
 		return nil, broken(err)
 	}
-	return s.seal(connectionPlace(c), detail)
+	return s.seal(connectionPlace(c), detail), nil
 }
 
 // InsertConnection implements coordination.Store.
@@ -82,7 +82,7 @@ func (s *Store) SaveConnection(tx node.Tx, c coordination.Connection, from coord
 	return changed(s.exec(tx, `UPDATE connections SET status = $1, request_id = $2, approval_id = $3, invited = $4,
 			accept_unacked = $5, structured_only = $6, key_changed = $7, sent = $8, detail = $9, updated_at = $10,
 			fingerprint = $11, known_key = $12, key_told_at = $13, key_declined = $14, key_offered = $15
-		WHERE id = $16 AND status = $17`,
+		WHERE id = $16 AND status = ('' || $17)`,
 		c.Status, c.RequestID, c.ApprovalID, c.Invited, c.AcceptUnacked, c.StructuredOnly, c.KeyChanged, c.Sent, detail,
 		micros(c.UpdatedAt), c.Peer.Fingerprint, c.KnownKey, micros(c.KeyToldAt), c.KeyDeclined, c.Offer != nil, c.ID, from))
 }

@@ -64,10 +64,7 @@ func (s *Store) InsertDecision(tx node.Tx, r policy.Record) error {
 	if err != nil {
 		return broken(err)
 	}
-	facts, err := s.seal(decisionPlace(r), plain)
-	if err != nil {
-		return err
-	}
+	facts := s.seal(decisionPlace(r), plain)
 	_, err = s.exec(tx, `INSERT INTO decisions (`+decisionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		r.ID, r.OwnerID, r.AgentID, micros(r.At), r.Subject, r.TaskUID, r.Outcome, answers, r.RulesRev, r.Version, facts)
 	return err

@@ -25,10 +25,7 @@ func (s *Store) InsertDisclosures(tx node.Tx, list []coordination.Disclosure) er
 	for rows := range slices.Chunk(list, disclosuresAtOnce) {
 		w := &where{}
 		for i, d := range rows {
-			value, err := s.seal(disclosurePlace(d), d.Value)
-			if err != nil {
-				return err
-			}
+			value := s.seal(disclosurePlace(d), d.Value)
 			w.write([]string{" VALUES ", ", "}[min(i, 1)]+"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				d.ID, d.OwnerID, d.AgentID, s.ContactKey(d.Contact), d.ConnectionID, d.Capability, d.Field, value, d.TaskUID,
 				d.MessageID, d.ApprovalID, d.Author, d.Withdrawn, micros(d.At))

@@ -25,10 +25,7 @@ func (s *Store) ContactKey(contact string) string {
 
 // InsertGrant implements policy.Store.
 func (s *Store) InsertGrant(tx node.Tx, g policy.Grant) error {
-	contact, err := s.seal(grantPlace("contact", g), []byte(g.Contact))
-	if err != nil {
-		return err
-	}
+	contact := s.seal(grantPlace("contact", g), []byte(g.Contact))
 	constraints, err := s.sealConstraints(g)
 	if err != nil {
 		return err
@@ -46,7 +43,7 @@ func (s *Store) sealConstraints(g policy.Grant) ([]byte, error) {
 	if err != nil {
 		return nil, broken(err)
 	}
-	return s.seal(grantPlace("constraints", g), plain)
+	return s.seal(grantPlace("constraints", g), plain), nil
 }
 
 // SaveGrant implements policy.Store.

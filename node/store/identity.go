@@ -8,15 +8,9 @@ import (
 
 // InsertNodeKeys implements identity.Store.
 func (s *Store) InsertNodeKeys(tx node.Tx, keys identity.Keys) error {
-	seed, err := s.seal(keyPlace("seed", keys.ID), keys.Seed)
-	if err != nil {
-		return err
-	}
-	opening, err := s.seal(keyPlace("age_identity", keys.ID), []byte(keys.AgeIdentity))
-	if err != nil {
-		return err
-	}
-	_, err = s.exec(tx, `INSERT INTO node_keys (slot, id, seed, age_identity, created_at)
+	seed := s.seal(keyPlace("seed", keys.ID), keys.Seed)
+	opening := s.seal(keyPlace("age_identity", keys.ID), []byte(keys.AgeIdentity))
+	_, err := s.exec(tx, `INSERT INTO node_keys (slot, id, seed, age_identity, created_at)
 		VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`, keys.ID, seed, opening, micros(keys.CreatedAt))
 	return err
 }

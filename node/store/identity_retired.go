@@ -21,14 +21,8 @@ func (s *Store) ReplaceNodeKeys(tx node.Tx, keys identity.Keys, retired identity
 	if err := s.retire(tx, retired); err != nil {
 		return err
 	}
-	seed, err := s.seal(keyPlace("seed", keys.ID), keys.Seed)
-	if err != nil {
-		return err
-	}
-	opening, err := s.seal(keyPlace("age_identity", keys.ID), []byte(keys.AgeIdentity))
-	if err != nil {
-		return err
-	}
+	seed := s.seal(keyPlace("seed", keys.ID), keys.Seed)
+	opening := s.seal(keyPlace("age_identity", keys.ID), []byte(keys.AgeIdentity))
 	return changed(s.exec(tx, `UPDATE node_keys SET id = $1, seed = $2, age_identity = $3, created_at = $4 WHERE slot = 1`,
 		keys.ID, seed, opening, micros(keys.CreatedAt)))
 }
@@ -38,18 +32,9 @@ func (s *Store) retire(tx node.Tx, r identity.Retired) error {
 	if err != nil {
 		return broken(err)
 	}
-	detail, err := s.seal(retiredPlace("detail", r.Fingerprint), raw)
-	if err != nil {
-		return err
-	}
-	seed, err := s.seal(retiredPlace("seed", r.Fingerprint), r.Seed)
-	if err != nil {
-		return err
-	}
-	opening, err := s.seal(retiredPlace("age_identity", r.Fingerprint), []byte(r.AgeIdentity))
-	if err != nil {
-		return err
-	}
+	detail := s.seal(retiredPlace("detail", r.Fingerprint), raw)
+	seed := s.seal(retiredPlace("seed", r.Fingerprint), r.Seed)
+	opening := s.seal(retiredPlace("age_identity", r.Fingerprint), []byte(r.AgeIdentity))
 	return changed(s.exec(tx, `INSERT INTO retired_keys (fingerprint, owner_id, number, detail, seed, age_identity, created_at, retired_at, erased_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
 		r.Fingerprint, r.OwnerID, r.Number, detail, seed, opening, micros(r.CreatedAt), micros(r.RetiredAt), micros(r.ErasedAt)))

@@ -22,14 +22,8 @@ func messagePlace(column string, m coordination.Message) seal.Place {
 
 // InsertMessage implements coordination.Store.
 func (s *Store) InsertMessage(tx node.Tx, m coordination.Message) error {
-	content, err := s.seal(messagePlace("content", m), m.Content)
-	if err != nil {
-		return err
-	}
-	envelope, err := s.seal(messagePlace("envelope", m), m.Envelope)
-	if err != nil {
-		return err
-	}
+	content := s.seal(messagePlace("content", m), m.Content)
+	envelope := s.seal(messagePlace("envelope", m), m.Envelope)
 	return changed(s.exec(tx, `INSERT INTO messages (`+messageColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
 		ON CONFLICT DO NOTHING`,
@@ -51,18 +45,12 @@ func (s *Store) Message(tx node.Tx, agentID, id string) (coordination.Message, e
 
 // SaveMessage implements coordination.Store.
 func (s *Store) SaveMessage(tx node.Tx, m coordination.Message, from coordination.MessageStatus) error {
-	content, err := s.seal(messagePlace("content", m), m.Content)
-	if err != nil {
-		return err
-	}
-	envelope, err := s.seal(messagePlace("envelope", m), m.Envelope)
-	if err != nil {
-		return err
-	}
+	content := s.seal(messagePlace("content", m), m.Content)
+	envelope := s.seal(messagePlace("envelope", m), m.Envelope)
 	return changed(s.exec(tx, `UPDATE messages SET status = $1, code = $2, seq = $3, ack = $4, position = $5, void = $6,
 			void_reason = $7, content = $8, envelope = $9, sha256 = $10, decided_rev = $11, tries = $12, expires_at = $13,
 			attempted_at = $14, settled_at = $15
-		WHERE agent_id = $16 AND direction = $17 AND connection_id = $18 AND id = $19 AND status = $20`,
+		WHERE agent_id = $16 AND direction = ('' || $17) AND connection_id = $18 AND id = $19 AND status = ('' || $20)`,
 		m.Status, m.Code, m.Seq, m.Ack, m.Position, m.Void, m.VoidReason, content, envelope, m.Sha256, m.DecidedRev, m.Tries,
 		micros(m.ExpiresAt), micros(m.AttemptedAt), micros(m.SettledAt),
 		m.AgentID, m.Direction, m.ConnectionID, m.ID, from))
@@ -174,11 +162,8 @@ func (s *Store) scanMessage(scan func(...any) error) (m coordination.Message, er
 // KeepAck implements coordination.Store.
 func (s *Store) KeepAck(tx node.Tx, agentID, jti, contact string, signed []byte, until time.Time) error {
 	key := s.ContactKey(contact)
-	sealed, err := s.seal(ackPlace(agentID, key, jti), signed)
-	if err != nil {
-		return err
-	}
-	_, err = s.exec(tx, `INSERT INTO answers (agent_id, contact_key, jti, signed, until) VALUES ($1, $2, $3, $4, $5)
+	sealed := s.seal(ackPlace(agentID, key, jti), signed)
+	_, err := s.exec(tx, `INSERT INTO answers (agent_id, contact_key, jti, signed, until) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (agent_id, contact_key, jti) DO UPDATE SET signed = excluded.signed, until = excluded.until`,
 		agentID, key, jti, sealed, micros(until))
 	return err

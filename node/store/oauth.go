@@ -31,7 +31,7 @@ func (s *Store) sealClient(id string, c oauth.Client) ([]byte, error) {
 	if err != nil {
 		return nil, node.Wrap(err, "write a client")
 	}
-	return s.seal(clientPlace(id), plain)
+	return s.seal(clientPlace(id), plain), nil
 }
 
 func (s *Store) openClient(c *oauth.Client, sealed []byte) error {
@@ -117,10 +117,7 @@ func resourcePlace(id, ownerID string) seal.Place {
 
 // InsertAuthorization implements oauth.Store.
 func (s *Store) InsertAuthorization(tx node.Tx, a oauth.Authorization) (bool, error) {
-	sealed, err := s.seal(resourcePlace(a.ID, a.OwnerID), []byte(a.Resource))
-	if err != nil {
-		return false, err
-	}
+	sealed := s.seal(resourcePlace(a.ID, a.OwnerID), []byte(a.Resource))
 	rows, err := s.exec(tx, `INSERT INTO oauth_authorizations (id, owner_id, agent_id, client_id, resource, status, created_at, last_used_at, expires_at)
 		SELECT $1, owner_id, id, $2, $3, $4, $5, $6, $7 FROM agents WHERE id = $8 AND owner_id = $9 AND status = 'active'`,
 		a.ID, a.ClientID, sealed, string(a.Status), micros(a.CreatedAt), micros(a.LastUsedAt), micros(a.ExpiresAt), a.AgentID, a.OwnerID)

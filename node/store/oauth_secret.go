@@ -27,9 +27,7 @@ func (s *Store) InsertSecret(tx node.Tx, x oauth.Secret) error {
 		if err != nil {
 			return node.Wrap(err, "write a code")
 		}
-		if sealed, err = s.seal(codePlace(x.Hash), plain); err != nil {
-			return err
-		}
+		sealed = s.seal(codePlace(x.Hash), plain)
 	}
 	_, err := s.exec(tx, `INSERT INTO oauth_secrets (hash, kind, authorization_id, rev, created_at, expires_at, used_at, record)
 		VALUES ($1, $2, $3, 0, $4, $5, $6, $7)`,

@@ -16,10 +16,7 @@ func overlayPlace(o policy.Overlay) seal.Place {
 
 // InsertOverlay implements policy.OverlayStore.
 func (s *Store) InsertOverlay(tx node.Tx, o policy.Overlay) (fresh bool, err error) {
-	source, err := s.seal(overlayPlace(o), []byte(o.Source))
-	if err != nil {
-		return false, err
-	}
+	source := s.seal(overlayPlace(o), []byte(o.Source))
 	rows, err := s.exec(tx, `INSERT INTO overlays (`+overlayColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (owner_id, number) DO NOTHING`, o.ID, o.OwnerID, o.Number, o.Version, source, micros(o.CreatedAt))
 	return rows == 1, err

@@ -10,14 +10,8 @@ import (
 
 // InsertOwner implements owner.Store.
 func (s *Store) InsertOwner(tx node.Tx, o owner.Owner, passwordHash string) (bool, error) {
-	name, err := s.seal(ownerPlace("name", o.ID), []byte(o.Name))
-	if err != nil {
-		return false, err
-	}
-	hash, err := s.seal(ownerPlace("password_hash", o.ID), []byte(passwordHash))
-	if err != nil {
-		return false, err
-	}
+	name := s.seal(ownerPlace("name", o.ID), []byte(o.Name))
+	hash := s.seal(ownerPlace("password_hash", o.ID), []byte(passwordHash))
 	inserted, err := s.exec(tx, `INSERT INTO owners (slot, id, rev, name, password_hash, created_at)
 		VALUES (1, $1, 0, $2, $3, $4) ON CONFLICT DO NOTHING`, o.ID, name, hash, micros(o.CreatedAt))
 	return inserted == 1, err
@@ -56,10 +50,7 @@ func ownerPlace(column, id string) seal.Place {
 
 // SetOwnerPassword implements owner.Store.
 func (s *Store) SetOwnerPassword(tx node.Tx, ownerID, passwordHash string) error {
-	hash, err := s.seal(ownerPlace("password_hash", ownerID), []byte(passwordHash))
-	if err != nil {
-		return err
-	}
+	hash := s.seal(ownerPlace("password_hash", ownerID), []byte(passwordHash))
 	set, err := s.exec(tx, `UPDATE owners SET rev = rev + 1, password_hash = $1 WHERE id = $2`, hash, ownerID)
 	if err == nil && set != 1 {
 		err = errNoRow()

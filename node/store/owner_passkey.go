@@ -21,7 +21,7 @@ func (s *Store) sealPasskey(p owner.Passkey) ([]byte, error) {
 	if err != nil {
 		return nil, node.Wrap(err, "write a passkey")
 	}
-	return s.seal(passkeyPlace(p), plain)
+	return s.seal(passkeyPlace(p), plain), nil
 }
 
 func passkeyPlace(p owner.Passkey) seal.Place {

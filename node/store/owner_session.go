@@ -25,10 +25,7 @@ func (s *Store) InsertSession(tx node.Tx, x owner.Session, hash string) error {
 	if err != nil {
 		return node.Wrap(err, "write a session's client")
 	}
-	sealed, err := s.seal(sessionPlace(x.ID, x.OwnerID), plain)
-	if err != nil {
-		return err
-	}
+	sealed := s.seal(sessionPlace(x.ID, x.OwnerID), plain)
 	_, err = s.exec(tx, `INSERT INTO owner_sessions (id, owner_id, hash, how, client, created_at, last_seen_at, confirmed_at, previous_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, x.ID, x.OwnerID, hash, string(x.How), sealed,
 		micros(x.CreatedAt), micros(x.LastSeenAt), micros(x.ConfirmedAt), micros(x.PreviousAt))

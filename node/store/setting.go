@@ -17,11 +17,8 @@ func (s *Store) Setting(tx node.Tx, name string) ([]byte, error) {
 
 // SetSetting writes such a value.
 func (s *Store) SetSetting(tx node.Tx, name string, value []byte) error {
-	sealed, err := s.seal(settingPlace(name), value)
-	if err != nil {
-		return err
-	}
-	_, err = s.exec(tx, `INSERT INTO settings (name, value) VALUES ($1, $2)
+	sealed := s.seal(settingPlace(name), value)
+	_, err := s.exec(tx, `INSERT INTO settings (name, value) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET value = $3`, name, sealed, sealed)
 	return err
 }

@@ -37,7 +37,7 @@ func openFile(ctx context.Context, path string, wrap Wrap) (engine, error) {
 	}
 	e := &sqliteFile{path: path, wrap: wrap, count: max(4, runtime.NumCPU())}
 	var err error
-	if e.db, err = openPool(wrap, path, 1, "immediate", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"); err != nil {
+	if e.db, err = openPool(wrap, path, 1, "immediate", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"); err != nil {
 		return nil, sqliteFault(err).err
 	}
 	if e.writer, err = newWriter(ctx, e.db); err != nil {

@@ -112,12 +112,11 @@ func (s *Store) Close() error {
 }
 
 // seal closes a value over its place; nil and empty stay nil.
-func (s *Store) seal(place seal.Place, plaintext []byte) ([]byte, error) {
+func (s *Store) seal(place seal.Place, plaintext []byte) []byte {
 	if len(plaintext) == 0 {
-		return nil, nil
+		return nil
 	}
-	sealed, err := s.box.Seal(place, plaintext)
-	return sealed, node.Wrap(err, "seal "+place.Table+"."+place.Column)
+	return s.box.Seal(place, plaintext)
 }
 
 // open is the opposite of seal.

@@ -37,15 +37,9 @@ func (s *Store) CountStrangers(tx node.Tx, host, ip string) (all, ofHost, ofIP i
 
 // InsertStranger implements coordination.StrangerStore.
 func (s *Store) InsertStranger(tx node.Tx, x coordination.Stranger) error {
-	envelope, err := s.seal(strangerPlace("envelope", x.ID), x.Envelope)
-	if err != nil {
-		return err
-	}
-	answer, err := s.seal(strangerPlace("answer", x.ID), x.Answer)
-	if err != nil {
-		return err
-	}
-	_, err = s.exec(tx, `INSERT INTO strangers (`+strangerColumns+`)
+	envelope := s.seal(strangerPlace("envelope", x.ID), x.Envelope)
+	answer := s.seal(strangerPlace("answer", x.ID), x.Answer)
+	_, err := s.exec(tx, `INSERT INTO strangers (`+strangerColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (sha256) DO NOTHING`,
 		x.ID, x.SHA256, s.hostKey(x.Host), s.ipKey(x.IP), envelope, micros(x.ReceivedAt), micros(x.NextAt),
 		x.Attempts, micros(x.ExpiresAt), x.Settled, answer)
@@ -70,11 +64,8 @@ func (s *Store) RescheduleStranger(tx node.Tx, id string, next time.Time, attemp
 
 // SettleStranger implements coordination.StrangerStore.
 func (s *Store) SettleStranger(tx node.Tx, id string, answer []byte) error {
-	sealed, err := s.seal(strangerPlace("answer", id), answer)
-	if err != nil {
-		return err
-	}
-	_, err = s.exec(tx, `UPDATE strangers SET settled = 1, answer = $1 WHERE id = $2`, sealed, id)
+	sealed := s.seal(strangerPlace("answer", id), answer)
+	_, err := s.exec(tx, `UPDATE strangers SET settled = 1, answer = $1 WHERE id = $2`, sealed, id)
 	return err
 }
 

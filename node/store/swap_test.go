@@ -103,7 +103,7 @@ func swapped(s *store.Store, tx node.Tx, a, b storetest.Cell) error {
 
 func valueOf(s *store.Store, tx node.Tx, c storetest.Cell) (value []byte, err error) {
 	err = s.One(tx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s`, c.Column, c.Table, c.Where), nil, &value)
-	if err == nil && !bytes.HasPrefix(value, []byte("age-encryption.org/v1")) {
+	if err == nil && (len(value) < 42 || value[0] != 1) {
 		err = fmt.Errorf("%s is not sealed: %.40q", nameOf(c), value)
 	}
 	return value, err
@@ -144,10 +144,10 @@ func TestForgedCells(t *testing.T) {
 			for name, forge := range map[string]func(original []byte) ([]byte, error){
 				"for a known recipient": func([]byte) ([]byte, error) { return seal.ToRecipient(recipient, []byte(`{}`)) },
 				"by another key": func([]byte) ([]byte, error) {
-					return forger.Seal(seal.Place{Table: c.Table, Column: c.Column}, []byte(`{}`))
+					return forger.Seal(seal.Place{Table: c.Table, Column: c.Column}, []byte(`{}`)), nil
 				},
 				"in the clear":            func([]byte) ([]byte, error) { return []byte(`{"parameters":{}}`), nil },
-				"nothing after the head":  func(o []byte) ([]byte, error) { return o[:bytes.Index(o, []byte("\n---"))+4], nil },
+				"nothing after the head":  func(o []byte) ([]byte, error) { return o[:25], nil },
 				"the end cut":             func(o []byte) ([]byte, error) { return o[:len(o)-1], nil },
 				"something after the end": func(o []byte) ([]byte, error) { return append(bytes.Clone(o), 0), nil },
 				"twice":                   func(o []byte) ([]byte, error) { return append(bytes.Clone(o), o...), nil },

@@ -27,7 +27,7 @@ func (s *Store) sealTask(t coordination.Task) ([]byte, error) {
 	if err != nil {
 		return nil, broken(err)
 	}
-	return s.seal(taskPlace(t), plain)
+	return s.seal(taskPlace(t), plain), nil
 }
 
 // InsertTask implements coordination.Store.

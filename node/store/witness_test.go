@@ -35,7 +35,7 @@ func (w witnessed) sends() (id string) {
 	w.t.Helper()
 	id = w.starts(w.owner, nil).ID
 	inTx(w.t, w.store, func(tx node.Tx) error {
-		_, err := w.coordination.Dispatch(tx, outbox.Item{AgentID: w.agent.AgentID, Ref: id})
+		_, err := w.coordination.Dispatch(tx, outbox.Item{AgentID: w.agent.AgentID, Ref: id}, func(coordination.Dispatch) ([]byte, error) { return []byte("signed"), nil })
 		return err
 	})
 	return id
