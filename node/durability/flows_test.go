@@ -93,7 +93,7 @@ var flows = []flow{
 		a.approved(a.agrees(), approvals.Run)
 		return a, steps(a.actions.RecoverStep)
 	}},
-	{name: "deliver", commits: 3, every: 2, background: true, set: func(w *world) (*side, func(context.Context) error) {
+	{name: "deliver", commits: 2, every: 2, background: true, set: func(w *world) (*side, func(context.Context) error) {
 		a := acquainted(w)
 		a.says("hello")
 		return a, steps(a.worker.Step)

@@ -41,7 +41,6 @@ func holds(seen []string, beginning string) bool {
 var (
 	sends    = []string{"INSERT INTO idempotency", "INSERT INTO messages"}
 	claims   = []string{"UPDATE outbox AS o SET lease_until"}
-	keeps    = []string{"UPDATE messages SET status"}
 	settles  = []string{"DELETE FROM outbox WHERE id"}
 	receives = []string{"INSERT INTO answers"}
 	asks     = []string{"INSERT INTO idempotency", "INSERT INTO approvals"}
@@ -61,10 +60,9 @@ var points = []point{
 	{flow: "send", name: "send: before the commit", statement: "COMMIT", after: sends},
 	{flow: "send", name: "send: after the commit, before the answer", statement: "COMMIT", after: sends, over: true},
 
-	{flow: "deliver", name: "deliver: before the claim is committed", statement: "COMMIT", after: claims},
-	{flow: "deliver", name: "deliver: after the claim is committed", statement: "COMMIT", after: claims, over: true},
-	{flow: "deliver", name: "deliver: before the envelope is kept", statement: "COMMIT", after: keeps},
-	{flow: "deliver", name: "deliver: after it is kept, before it is sent", statement: "COMMIT", after: keeps, over: true},
+	{flow: "deliver", name: "deliver: before the envelope is kept", statement: "UPDATE messages SET status", after: claims},
+	{flow: "deliver", name: "deliver: before claim and envelope are committed", statement: "COMMIT", after: claims},
+	{flow: "deliver", name: "deliver: after they are committed, before it is sent", statement: "COMMIT", after: claims, over: true},
 	{flow: "deliver", name: "deliver: after it was sent, before that is committed", statement: "COMMIT", after: settles},
 	{flow: "deliver", name: "deliver: after that is committed", statement: "COMMIT", after: settles, over: true},
 

@@ -99,7 +99,7 @@ func (b *Box) Seal(place Place, plaintext []byte) []byte {
 	sealed := make([]byte, head, head+len(plaintext)+b.values.Overhead())
 	sealed[0] = format
 	rand.Read(sealed[1:]) // never fails: the program ends first
-	return b.values.Seal(sealed, sealed[1:], plaintext, place.associatedData(valueLabel))
+	return b.values.Seal(sealed, sealed[1:], plaintext, place.associatedData(valueLabel)) //nolint:gosec // the nonce is the random bytes behind the format
 }
 
 // Open opens a value that was sealed for the same place. Its error wraps

@@ -103,8 +103,14 @@ func rapidInts(t *testing.T, count, limit int) []int {
 
 func TestBoxRefusesChangedBytes(t *testing.T) {
 	t.Parallel()
-	box := testBox()
-	sealed := box.Seal(here, []byte("a table for two"))
+	box, value := testBox(), []byte("a table for two")
+	t.Run("now", func(t *testing.T) { refusesChanged(t, box, box.Seal(here, value), box.Seal(here, value)) })
+	t.Run("aged", func(t *testing.T) {
+		refusesChanged(t, box, sealAged(t, box, here, value), sealAged(t, box, here, value))
+	})
+}
+
+func refusesChanged(t *testing.T, box *Box, sealed, another []byte) {
 	refused := func(name string, changed []byte) {
 		t.Helper()
 		if opened, err := box.Open(here, changed); !errors.Is(err, ErrNotOpened) || opened != nil {
@@ -123,7 +129,7 @@ func TestBoxRefusesChangedBytes(t *testing.T) {
 	}
 	refused("a byte more", append(bytes.Clone(sealed), 0))
 	refused("twice", append(bytes.Clone(sealed), sealed...))
-	refused("another's end", append(bytes.Clone(sealed[:len(sealed)-20]), box.Seal(here, []byte("a table for two"))[len(sealed)-20:]...))
+	refused("another's end", append(bytes.Clone(sealed[:len(sealed)-20]), another[len(another)-20:]...))
 	refused("nothing", nil)
 }
 
