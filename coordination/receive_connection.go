@@ -107,7 +107,12 @@ func (s *Service) receiveNotice(tx node.Tx, r *receiving) (wire.Ack, error) {
 		return s.reject(tx, r, wire.CodeBadContent)
 	}
 	c := r.connection
-	waiting := c.Status == PendingOutgoing && c.RequestID == notice.Request
+	about := c.RequestID == notice.Request
+	waiting := c.Status == PendingOutgoing && about
+	// A revocation that was long on its way may be of an earlier connection: it does
+	// not end a later request.
+	open := c.Status != ConnRevoked && c.Status != ConnRejected
+	revocable := c.Status == ConnActive || open && about
 	switch {
 	case c.ID == "":
 		return s.reject(tx, r, wire.CodeConnectionUnknown)
@@ -117,10 +122,10 @@ func (s *Service) receiveNotice(tx node.Tx, r *receiving) (wire.Ack, error) {
 		return applied(), s.store(tx, r, r.message(tx)) // the requests crossed
 	case r.Envelope.Type == wire.ConnectionReject && waiting:
 		return applied(), s.ended(tx, r, ConnRejected, audit.ConnectionRejected)
-	case r.Envelope.Type == wire.ConnectionRevoke && c.Status != ConnRevoked && c.Status != ConnRejected:
+	case r.Envelope.Type == wire.ConnectionRevoke && revocable:
 		return applied(), s.ended(tx, r, ConnRevoked, audit.ConnectionRevoked)
 	case r.Envelope.Type == wire.ConnectionRevoke:
-		return applied(), s.store(tx, r, r.message(tx)) // ended here too
+		return applied(), s.store(tx, r, r.message(tx)) // that one has ended here too
 	}
 	return s.reject(tx, r, wire.CodeBadState)
 }

@@ -98,7 +98,7 @@ func (b *Box) Seal(place Place, plaintext []byte) []byte {
 	head := 1 + b.values.NonceSize()
 	sealed := make([]byte, head, head+len(plaintext)+b.values.Overhead())
 	sealed[0] = format
-	rand.Read(sealed[1:]) // never fails: the program ends first
+	rand.Read(sealed[1:])                                                                 // never fails: the program ends first
 	return b.values.Seal(sealed, sealed[1:], plaintext, place.associatedData(valueLabel)) //nolint:gosec // the nonce is the random bytes behind the format
 }
 

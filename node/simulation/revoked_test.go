@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"agentlink/coordination"
 	"agentlink/coordination/wire"
 	"agentlink/node"
 	"agentlink/policy"
@@ -149,4 +150,27 @@ func mayStillLeave(what, deed string) bool {
 // (protocol D7), and an action discloses nothing.
 func mayStillRun(what string) bool {
 	return strings.Contains(what, "revoke") || what == "deny of a disclosure"
+}
+
+// TestLateRevocation: a revocation that arrives after both owners have ended the
+// connection does not end the request for the next one; the next one's does.
+func TestLateRevocation(t *testing.T) {
+	p := newPair(t)
+	p.own(p.a, p.a.coordination.RevokeConnection) // on its way, for long
+	p.own(p.b, p.b.coordination.RevokeConnection)
+	_, err := p.asks(p.b, p.b.owner, coordination.ConnectRequest{})
+	must(t, err)
+	p.deliver(p.a)
+	if got := p.connectionOf(p.b).Status; got != coordination.PendingOutgoing {
+		t.Fatalf("after the late revocation the request is %s", got)
+	}
+	p.settle(3)
+	if got := p.connectionOf(p.a).Status; got != coordination.PendingIncoming {
+		t.Fatalf("over there the request is %s", got)
+	}
+	p.own(p.b, p.b.coordination.RevokeConnection)
+	p.settle(3)
+	if got := p.connectionOf(p.a).Status; got != coordination.ConnRevoked {
+		t.Errorf("a request that was taken back is %s", got)
+	}
 }
