@@ -50,7 +50,7 @@ type Answer struct {
 }
 
 // Op is one operation.
-type Op func(ctx context.Context, call Call) Answer
+type Op func(ctx context.Context, call *Call) Answer
 
 // The statuses of answers that are no errors. Those of errors stand in package
 // problem.

@@ -45,7 +45,7 @@ func newBinder[Req any](set *schema.Set) *binder[Req] {
 }
 
 // bind reads the call. Code: bad_request, naming each field; too_large.
-func (b *binder[Req]) bind(call Call) (Req, error) {
+func (b *binder[Req]) bind(call *Call) (Req, error) {
 	var request Req
 	if err := b.bindBody(call, &request); err != nil {
 		return request, err
@@ -68,7 +68,7 @@ func (b *binder[Req]) bind(call Call) (Req, error) {
 	return request, nil
 }
 
-func (b *binder[Req]) bindBody(call Call, into *Req) error {
+func (b *binder[Req]) bindBody(call *Call, into *Req) error {
 	if b.body == nil {
 		if len(call.Body) > 0 {
 			return node.BadFields(node.Field{Field: "(body)", Problem: "is not taken here"})
@@ -108,7 +108,7 @@ func checkContentType(value string) error {
 
 // queryValues gives the query as the schema sees it: whole numbers for integer
 // fields, text for the others.
-func (b *binder[Req]) queryValues(call Call) (map[string]any, error) {
+func (b *binder[Req]) queryValues(call *Call) (map[string]any, error) {
 	values := make(map[string]any, len(call.Query))
 	kinds := b.kinds()
 	for name, list := range call.Query {

@@ -33,7 +33,7 @@ func errUnauthorized() *node.Error {
 }
 
 // claims reads the call's token. It touches no store.
-func (d *Door) claims(call Call) (token.AccessClaims, error) {
+func (d *Door) claims(call *Call) (token.AccessClaims, error) {
 	if call.Claims != nil {
 		return *call.Claims, nil
 	}

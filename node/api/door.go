@@ -31,7 +31,7 @@ type Door struct {
 // Fail answers an error. The causes of internal errors, and of a store that
 // does not answer, go to the log and nowhere else; so does who was refused, but for
 // conflicts, which honest agents have every day.
-func (d *Door) Fail(call Call, err error) Answer {
+func (d *Door) Fail(call *Call, err error) Answer {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = &node.Error{Code: node.Unavailable, Message: "The node did not get to it in time; nothing was done.", Err: err}
 	}
@@ -54,7 +54,7 @@ func (d *Door) Fail(call Call, err error) Answer {
 
 // refuse is Fail for what an operation gives back. Of what is not there it says
 // the same as of what is another agent's, whatever the services say.
-func (d *Door) refuse(call Call, err error) Answer {
+func (d *Door) refuse(call *Call, err error) Answer {
 	if err != nil && node.CodeOf(err) == node.NotFound {
 		err = node.Errorf(node.NotFound, "There is no such thing, or it is not this agent's.")
 	}
@@ -63,7 +63,7 @@ func (d *Door) refuse(call Call, err error) Answer {
 
 // Guard keeps a panic of one operation from ending more than its answer.
 func (d *Door) Guard(op Op) Op {
-	return func(ctx context.Context, call Call) (answer Answer) {
+	return func(ctx context.Context, call *Call) (answer Answer) {
 		defer func() {
 			if caught := recover(); caught != nil {
 				answer = d.Fail(call, fmt.Errorf("panic: %v\n%s", caught, debug.Stack()))

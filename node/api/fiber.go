@@ -17,13 +17,13 @@ import (
 // NewFiber makes the fiber app that serves operations behind net/http. Immutable
 // keeps strings of a request what they are; the time-outs count only where
 // somebody lets it listen by itself.
-func NewFiber(fail func(Call, error) Answer) *fiber.App {
+func NewFiber(fail func(*Call, error) Answer) *fiber.App {
 	return fiber.New(fiber.Config{
 		Immutable: true, CaseSensitive: true, StrictRouting: true,
 		ReadTimeout: ReadTimeout, WriteTimeout: WriteTimeout, IdleTimeout: IdleTimeout,
 		BodyLimit: node.MaxJSONBytes, DisableStartupMessage: true, DisableDefaultDate: true,
 		ErrorHandler: func(c *fiber.Ctx, err error) error {
-			call := Call{Route: c.Method() + " " + c.Path(), RequestID: c.Get(requestIDHeader)}
+			call := &Call{Route: c.Method() + " " + c.Path(), RequestID: c.Get(requestIDHeader)}
 			return fail(call, routeProblem(c, err)).write(c)
 		},
 	})
@@ -55,9 +55,9 @@ func Fiber(op Op) fiber.Handler {
 
 var fiberName = regexp.MustCompile(`:([A-Za-z]+)`)
 
-func fiberCall(c *fiber.Ctx) Call {
+func fiberCall(c *fiber.Ctx) *Call {
 	query, _ := url.ParseQuery(string(c.Request().URI().QueryString())) // Front has parsed it before
-	return Call{
+	return &Call{
 		Route: c.Method() + " " + fiberName.ReplaceAllString(c.Route().Path, "{$1}"),
 		Path:  c.Path(), Params: c.AllParams(), Query: query, Body: bytes.Clone(c.BodyRaw()),
 		Remote: c.IP(), RequestID: c.Get(requestIDHeader),

@@ -24,21 +24,28 @@ var single = []string{
 // Front stands before every door of the agents: it gives the request its id,
 // bounds and reads the body, and refuses what the parsers behind it could read
 // in two ways. Refusals are answered by fail.
-func Front(ids node.IDs, fail func(Call, error) Answer, next http.Handler) http.Handler {
+func Front(ids node.IDs, fail func(*Call, error) Answer, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set(requestIDHeader, ids.New())
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		body, err := check(w, r)
-		if err != nil {
-			call := Call{Route: r.Method + " " + r.URL.Path, RequestID: r.Header.Get(requestIDHeader)}
-			fail(call, err).send(w)
-			return
+		if admitted(w, r, fail) {
+			next.ServeHTTP(w, r)
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		r.ContentLength = int64(len(body))
-		next.ServeHTTP(w, r)
 	})
+}
+
+// admitted reads the body, or answers the request.
+func admitted(w http.ResponseWriter, r *http.Request, fail func(*Call, error) Answer) bool {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	body, err := check(w, r)
+	if err != nil {
+		call := &Call{Route: r.Method + " " + r.URL.Path, RequestID: r.Header.Get(requestIDHeader)}
+		fail(call, err).send(w)
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	return true
 }
 
 func check(w http.ResponseWriter, r *http.Request) ([]byte, error) {

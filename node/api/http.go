@@ -46,8 +46,8 @@ var patternName = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
 // callOf reads what Front let through: a body within limits, a query that
 // parses, one value for each header.
-func callOf(r *http.Request) Call {
-	call := Call{
+func callOf(r *http.Request) *Call {
+	call := &Call{
 		Route: r.Pattern, Path: r.URL.EscapedPath(), Query: r.URL.Query(), Params: map[string]string{},
 		Remote: remoteIP(r.RemoteAddr), RequestID: r.Header.Get(requestIDHeader),
 		Header: Header{

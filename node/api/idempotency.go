@@ -50,7 +50,7 @@ func validKey(key string) bool {
 }
 
 // requestHash covers route, path and body.
-func requestHash(call Call) string {
+func requestHash(call *Call) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s %d %s %d ", len(call.Route), call.Route, len(call.Path), call.Path, len(call.Body))
 	sum.Write(call.Body)
@@ -59,7 +59,7 @@ func requestHash(call Call) string {
 
 // claim takes the call's key, or finds what it was answered. Codes: bad_request,
 // conflict (idempotency_reuse).
-func (d *Door) claim(tx node.Tx, by Caller, call Call) (claim, error) {
+func (d *Door) claim(tx node.Tx, by Caller, call *Call) (claim, error) {
 	key := call.Header.IdempotencyKey
 	if key == "" {
 		return claim{}, nil

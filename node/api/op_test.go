@@ -68,7 +68,7 @@ func TestWrite(t *testing.T) {
 	t.Parallel()
 	d, _ := newDoor()
 	op := Write(d, echo)
-	call := Call{Body: []byte(`{"text":"hi"}`), Header: Header{Authorization: "Bearer good"}}
+	call := &Call{Body: []byte(`{"text":"hi"}`), Header: Header{Authorization: "Bearer good"}}
 	if a := op(t.Context(), call); a.Status != Created || string(a.Body) != `{"text":"o hi"}` {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
@@ -91,7 +91,7 @@ func TestWriteWithAKeyInUse(t *testing.T) {
 		called = true
 		return Reply[say]{}, nil
 	})
-	a := op(t.Context(), Call{Body: []byte(`{"text":"hi"}`), Header: Header{Authorization: "Bearer good", IdempotencyKey: "k"}})
+	a := op(t.Context(), &Call{Body: []byte(`{"text":"hi"}`), Header: Header{Authorization: "Bearer good", IdempotencyKey: "k"}})
 	if a.Status != 409 || called || f.undone != 1 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
@@ -103,7 +103,7 @@ func TestEndedContext(t *testing.T) {
 	d, _ := newDoor()
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		op := Write(d, func(node.Tx, Caller, say) (Reply[say], error) { return Reply[say]{}, cause })
-		a := op(t.Context(), Call{Body: []byte(`{"text":"hi"}`), Header: Header{Authorization: "Bearer good"}})
+		a := op(t.Context(), &Call{Body: []byte(`{"text":"hi"}`), Header: Header{Authorization: "Bearer good"}})
 		if a.Status != 503 || !strings.Contains(string(a.Body), `"unavailable"`) {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
@@ -112,7 +112,7 @@ func TestEndedContext(t *testing.T) {
 
 func TestRequestHash(t *testing.T) {
 	t.Parallel()
-	calls := []Call{
+	calls := []*Call{
 		{Route: "POST /a", Path: "/a", Body: []byte("b")}, {Route: "POST /a", Path: "/ab", Body: nil}, {Route: "POST /a", Path: "/a", Body: []byte("bb")},
 		{Route: "POST /a/a", Path: "", Body: []byte("b")}, {Route: "POST /", Path: "a/a", Body: []byte("b")}, {Route: "POST /a", Path: "/", Body: []byte("ab")},
 	}
@@ -143,7 +143,7 @@ func TestValidKey(t *testing.T) {
 func TestMissingIsForeign(t *testing.T) {
 	t.Parallel()
 	d, _ := newDoor()
-	call := Call{Header: Header{Authorization: "Bearer good"}}
+	call := &Call{Header: Header{Authorization: "Bearer good"}}
 	var bodies []string
 	for _, missing := range []error{
 		node.Errorf(node.NotFound, "There is no row."),

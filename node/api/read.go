@@ -49,35 +49,33 @@ type reader[Req, Resp any] struct {
 	news      func(Resp) bool
 }
 
-func (r *reader[Req, Resp]) serve(ctx context.Context, call Call) Answer {
-	claims, err := r.door.claims(call)
+func (r *reader[Req, Resp]) serve(ctx context.Context, call *Call) Answer {
+	var answer *Answer
+	in, err := receive(r.door, r.binder, call)
+	if err == nil {
+		err = r.door.await(ctx, in.claims.Sub, in.patience(), func() (settled bool, err error) {
+			answer, settled, err = r.look(ctx, in)
+			return settled, err
+		})
+	}
 	if err != nil {
 		return r.door.refuse(call, err)
 	}
-	in := incoming[Req]{Call: call, claims: claims}
-	in.request, in.problem = r.binder.bind(call)
-	var answer Answer
-	err = r.door.await(ctx, claims.Sub, patience(in.request, in.problem), func() (settled bool, err error) {
-		answer, settled, err = r.look(ctx, in)
-		return settled, err
-	})
-	if err != nil {
-		return r.door.refuse(call, err)
-	}
-	return answer
+	return *answer
 }
 
-func patience(request any, problem error) time.Duration {
-	if waits, ok := request.(interface{ wait() time.Duration }); ok && problem == nil {
+// patience is how long the request waits for a change.
+func (in *incoming[Req]) patience() time.Duration {
+	if waits, ok := any(in.request).(interface{ wait() time.Duration }); ok && in.problem == nil {
 		return min(waits.wait(), MaxWait)
 	}
 	return 0
 }
 
 // look reads once. settled is false where a request that waits should wait on.
-func (r *reader[Req, Resp]) look(ctx context.Context, in incoming[Req]) (answer Answer, settled bool, err error) {
+func (r *reader[Req, Resp]) look(ctx context.Context, in *incoming[Req]) (*Answer, bool, error) {
 	var body Resp
-	err = r.door.DB.View(ctx, func(tx node.Tx) error {
+	err := r.door.DB.View(ctx, func(tx node.Tx) error {
 		by, err := r.door.caller(tx, in.claims)
 		if err != nil {
 			return err
@@ -89,20 +87,21 @@ func (r *reader[Req, Resp]) look(ctx context.Context, in incoming[Req]) (answer 
 		return err
 	})
 	if err != nil {
-		return Answer{}, true, err
+		return nil, true, err
 	}
-	if answer, err = write(OK, body); err != nil {
-		return Answer{}, true, err
+	answer, err := write(OK, body)
+	if err != nil {
+		return nil, true, err
 	}
 	if !r.versioned {
-		return answer, r.news == nil || r.news(body), nil
+		return &answer, r.news == nil || r.news(body), nil
 	}
 	tag := etag(answer.Body)
 	answer.Header["ETag"] = tag
 	if !matches(in.Header.IfNoneMatch, tag) {
-		return answer, true, nil
+		return &answer, true, nil
 	}
-	return Answer{Status: NotModified, Header: map[string]string{"ETag": tag}}, false, nil
+	return &Answer{Status: NotModified, Header: map[string]string{"ETag": tag}}, false, nil
 }
 
 // etag is the version of a body: a strong validator, since it covers each byte.

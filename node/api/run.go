@@ -21,13 +21,11 @@ type runner[Req, Resp any] struct {
 	call   func(context.Context, Caller, string, Req) (Reply[Resp], error)
 }
 
-func (r *runner[Req, Resp]) serve(ctx context.Context, call Call) Answer {
-	claims, err := r.door.claims(call)
+func (r *runner[Req, Resp]) serve(ctx context.Context, call *Call) Answer {
+	in, err := receive(r.door, r.binder, call)
 	if err != nil {
 		return r.door.refuse(call, err)
 	}
-	in := incoming[Req]{Call: call, claims: claims}
-	in.request, in.problem = r.binder.bind(call)
 	answer, err := r.answer(ctx, in)
 	if err != nil {
 		return r.door.refuse(call, err)
@@ -35,7 +33,7 @@ func (r *runner[Req, Resp]) serve(ctx context.Context, call Call) Answer {
 	return answer
 }
 
-func (r *runner[Req, Resp]) answer(ctx context.Context, in incoming[Req]) (Answer, error) {
+func (r *runner[Req, Resp]) answer(ctx context.Context, in *incoming[Req]) (Answer, error) {
 	by, held, err := r.hold(ctx, in)
 	if err != nil {
 		return Answer{}, err
@@ -52,7 +50,7 @@ func (r *runner[Req, Resp]) answer(ctx context.Context, in incoming[Req]) (Answe
 
 // hold checks caller and request and claims the key, committed before anything
 // runs. A key that was claimed before by the same request leads to its run.
-func (r *runner[Req, Resp]) hold(ctx context.Context, in incoming[Req]) (by Caller, held claim, err error) {
+func (r *runner[Req, Resp]) hold(ctx context.Context, in *incoming[Req]) (by Caller, held claim, err error) {
 	err = r.door.DB.InTx(ctx, func(tx node.Tx) error {
 		var err error
 		if by, err = r.door.caller(tx, in.claims); err != nil {

@@ -44,89 +44,127 @@ type streamer[Req any] struct {
 }
 
 func (s *streamer[Req]) serve(w http.ResponseWriter, r *http.Request) {
-	call := callOf(r)
-	claims, err := s.door.claims(call)
+	f, err := s.begin(w, r)
 	if err != nil {
-		s.door.refuse(call, err).send(w)
+		s.door.refuse(f.call, err).send(w)
 		return
 	}
-	position, err := s.start(r.Context(), call, claims)
-	if err != nil {
-		s.door.refuse(call, err).send(w)
-		return
-	}
-	free, err := s.door.Wait(claims.Sub)
-	if err != nil {
-		s.door.refuse(call, err).send(w)
-		return
-	}
-	defer free()
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.WriteHeader(http.StatusOK)
-	out := &eventWriter{w: w, control: http.NewResponseController(w)}
-	out.comment()
-	if err := s.follow(r.Context(), claims, position, out); err != nil && r.Context().Err() == nil {
-		out.event(Event{Type: "end", Data: s.door.refuse(call, err).Body})
+	defer f.end()
+	f.open(w)
+	if err := f.follow(); err != nil && f.ctx.Err() == nil {
+		f.say(err)
 	}
 }
 
-func (s *streamer[Req]) start(ctx context.Context, call Call, claims token.AccessClaims) (int64, error) {
-	by, err := s.door.admit(ctx, claims)
+// following is one stream that is under way. Thousands of them wait at a time, each
+// on a stack of its own: what is needed while waiting is here, and what is needed
+// before stays out of the functions that wait.
+type following[Req any] struct {
+	*streamer[Req]
+	ctx      context.Context
+	call     *Call
+	claims   token.AccessClaims
+	position int64
+	signal   <-chan struct{}
+	poll     *time.Ticker
+	out      eventWriter
+	free     func()
+	stop     func()
+}
+
+// begin takes a place for a caller that may come in.
+func (s *streamer[Req]) begin(w http.ResponseWriter, r *http.Request) (*following[Req], error) {
+	f := &following[Req]{streamer: s, ctx: r.Context(), call: callOf(r)}
+	claims, err := s.door.claims(f.call)
+	if err != nil {
+		return f, err
+	}
+	f.claims = claims
+	if f.position, err = f.start(); err != nil {
+		return f, err
+	}
+	f.free, err = s.door.Wait(claims.Sub)
+	return f, err
+}
+
+func (f *following[Req]) start() (int64, error) {
+	by, err := f.door.admit(f.ctx, f.claims)
 	if err != nil {
 		return 0, err
 	}
-	request, err := s.binder.bind(call)
+	request, err := f.binder.bind(f.call)
 	if err != nil {
 		return 0, err
 	}
-	return s.source.Start(by, request, call.Header.LastEventID)
+	return f.source.Start(by, request, f.call.Header.LastEventID)
+}
+
+// open sends the head, and begins to listen.
+func (f *following[Req]) open(w http.ResponseWriter) {
+	f.signal, f.stop = f.door.Wake.Subscribe(feedOf(f.claims.Sub))
+	f.poll = time.NewTicker(Poll)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	f.out = eventWriter{w: w, control: http.NewResponseController(w)}
+	f.out.comment()
+}
+
+func (f *following[Req]) end() {
+	if f.stop != nil {
+		f.stop()
+		f.poll.Stop()
+	}
+	f.free()
+}
+
+// say ends the stream with the reason.
+func (f *following[Req]) say(err error) {
+	f.out.event(Event{Type: "end", Data: f.door.refuse(f.call, err).Body})
 }
 
 // follow sends until something ends it.
-func (s *streamer[Req]) follow(ctx context.Context, claims token.AccessClaims, position int64, out *eventWriter) error {
-	signal, stop := s.door.Wake.Subscribe(feedOf(claims.Sub))
-	defer stop()
-	poll := time.NewTicker(Poll)
-	defer poll.Stop()
+func (f *following[Req]) follow() error {
 	for {
-		events, next, err := s.read(ctx, claims, position)
-		if err != nil {
+		more, err := f.read()
+		if err != nil || f.out.failed != nil {
 			return err
 		}
-		for _, event := range events {
-			out.event(event)
-		}
-		if out.failed != nil {
-			return nil
-		}
-		position = next
-		if len(events) > 0 && len(events) >= s.source.Page {
+		if more {
 			continue
 		}
 		select {
-		case <-signal:
-		case <-poll.C:
-			out.comment() // a silent stream says that it is alive
-		case <-ctx.Done():
+		case <-f.signal:
+		case <-f.poll.C:
+			f.out.comment() // a silent stream says that it is alive
+		case <-f.ctx.Done():
 			return nil
 		}
 	}
 }
 
-// read asks again, each time, whether the caller may still call.
-func (s *streamer[Req]) read(ctx context.Context, claims token.AccessClaims, position int64) (events []Event, next int64, err error) {
-	if !s.door.Clock.Now().Before(time.Unix(claims.Exp, 0)) {
-		return nil, 0, errUnauthorized()
+// read sends a page, and says whether there may be more. It asks again, each time,
+// whether the caller may still call.
+func (f *following[Req]) read() (more bool, err error) {
+	if !f.door.Clock.Now().Before(time.Unix(f.claims.Exp, 0)) {
+		return false, errUnauthorized()
 	}
-	err = s.door.DB.View(ctx, func(tx node.Tx) error {
-		by, err := s.door.caller(tx, claims)
-		if err != nil {
-			return err
+	var events []Event
+	var next int64
+	err = f.door.DB.View(f.ctx, func(tx node.Tx) error {
+		by, err := f.door.caller(tx, f.claims)
+		if err == nil {
+			events, next, err = f.source.After(tx, by, f.position)
 		}
-		events, next, err = s.source.After(tx, by, position)
 		return err
 	})
-	return events, next, err
+	if err != nil {
+		return false, err
+	}
+	f.position = next
+	for _, event := range events {
+		f.out.event(event)
+	}
+	return len(events) > 0 && len(events) >= f.source.Page, nil
 }
 
 // admit checks the agent of a token.

@@ -37,30 +37,66 @@ func (d *Door) await(ctx context.Context, caller string, patience time.Duration,
 		_, err := look()
 		return err
 	}
-	free, err := d.Wait(caller)
+	w, err := d.listen(caller, patience)
 	if err != nil {
 		return err
 	}
-	defer free()
-	signal, stop := d.Wake.Subscribe(feedOf(caller))
-	defer stop()
-	end := time.NewTimer(patience)
-	defer end.Stop()
-	poll := time.NewTicker(Poll)
-	defer poll.Stop()
+	defer w.leave()
 	for {
 		if settled, err := look(); settled || err != nil {
 			return err
 		}
 		select {
-		case <-signal:
-		case <-poll.C:
-		case <-end.C:
-			return nil
+		case <-w.signal:
+		case <-w.timer.C:
+			if w.over() {
+				return nil
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// listener is one request that waits.
+type listener struct {
+	signal     <-chan struct{}
+	timer      *time.Timer
+	left       time.Duration // behind the timer
+	free, stop func()
+}
+
+func (d *Door) listen(caller string, patience time.Duration) (*listener, error) {
+	free, err := d.Wait(caller)
+	if err != nil {
+		return nil, err
+	}
+	w := &listener{timer: time.NewTimer(patience), left: patience, free: free}
+	w.next()
+	w.signal, w.stop = d.Wake.Subscribe(feedOf(caller))
+	return w, nil
+}
+
+// next sets the timer to the next look, or to the end.
+func (w *listener) next() {
+	pause := min(w.left, Poll)
+	w.left -= pause
+	w.timer.Reset(pause)
+}
+
+// over says whether the timer that has run down was the last.
+func (w *listener) over() bool {
+	if w.left <= 0 {
+		return true
+	}
+	w.next()
+	return false
+}
+
+func (w *listener) leave() {
+	w.stop()
+	w.timer.Stop()
+	w.free()
 }
 
 // Wait takes one of the caller's places for requests that wait. Code:

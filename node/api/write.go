@@ -50,19 +50,28 @@ type writer[Req, Prep, Resp any] struct {
 // transaction. A request that cannot be read is answered only after caller and
 // key were checked, so its problem is carried along.
 type incoming[Req any] struct {
-	Call
+	*Call
 	claims  token.AccessClaims
 	request Req
 	problem error
 }
 
-func (w *writer[Req, Prep, Resp]) serve(ctx context.Context, call Call) Answer {
-	claims, err := w.door.claims(call)
+// receive reads what a call says. It fails where the token does not let it in.
+func receive[Req any](d *Door, b *binder[Req], call *Call) (*incoming[Req], error) {
+	claims, err := d.claims(call)
+	if err != nil {
+		return nil, err
+	}
+	in := &incoming[Req]{Call: call, claims: claims}
+	in.request, in.problem = b.bind(call)
+	return in, nil
+}
+
+func (w *writer[Req, Prep, Resp]) serve(ctx context.Context, call *Call) Answer {
+	in, err := receive(w.door, w.binder, call)
 	if err != nil {
 		return w.door.refuse(call, err)
 	}
-	in := incoming[Req]{Call: call, claims: claims}
-	in.request, in.problem = w.binder.bind(call)
 	answer, err := w.answer(ctx, in)
 	if err != nil {
 		return w.door.refuse(call, err)
@@ -70,7 +79,7 @@ func (w *writer[Req, Prep, Resp]) serve(ctx context.Context, call Call) Answer {
 	return answer
 }
 
-func (w *writer[Req, Prep, Resp]) answer(ctx context.Context, in incoming[Req]) (Answer, error) {
+func (w *writer[Req, Prep, Resp]) answer(ctx context.Context, in *incoming[Req]) (Answer, error) {
 	var prepared Prep
 	if w.prepares {
 		by, stored, err := w.door.look(ctx, in.Call, in.claims, in.problem)
@@ -90,7 +99,7 @@ func (w *writer[Req, Prep, Resp]) answer(ctx context.Context, in incoming[Req]) 
 	return answer, err
 }
 
-func (w *writer[Req, Prep, Resp]) inTx(tx node.Tx, in incoming[Req], prepared Prep) (Answer, error) {
+func (w *writer[Req, Prep, Resp]) inTx(tx node.Tx, in *incoming[Req], prepared Prep) (Answer, error) {
 	by, err := w.door.caller(tx, in.claims)
 	if err != nil {
 		return Answer{}, err
@@ -124,7 +133,7 @@ var errUndo = errors.New("only looked")
 // look checks caller and key without leaving a trace, and gives the answer that
 // is stored under the key. problem is what is wrong with the request; it comes
 // after the key.
-func (d *Door) look(ctx context.Context, call Call, claims token.AccessClaims, problem error) (by Caller, stored *Answer, err error) {
+func (d *Door) look(ctx context.Context, call *Call, claims token.AccessClaims, problem error) (by Caller, stored *Answer, err error) {
 	err = d.DB.InTx(ctx, func(tx node.Tx) error {
 		var err error
 		if by, err = d.caller(tx, claims); err != nil {

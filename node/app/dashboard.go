@@ -88,18 +88,18 @@ func (n *Node) privateSide() http.Handler {
 	rest := n.rest()
 	agents, clients, tools := n.untilSetUp(rest), n.untilSetUp(n.clientsDoor(rest)), n.untilSetUp(n.mcp())
 	peers, owner := n.inbox.Handler(), n.dashboard.Handler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	door := func(path string) http.Handler {
 		switch {
-		case forPeers(r.URL.Path) && n.listeners.public == nil:
-			peers.ServeHTTP(w, r)
-		case r.URL.Path == mcp.Path:
-			tools.ServeHTTP(w, r)
-		case forClients(r.URL.Path):
-			clients.ServeHTTP(w, r)
-		case forAgents(r.URL.Path) || forPeers(r.URL.Path):
-			agents.ServeHTTP(w, r)
-		default:
-			owner.ServeHTTP(w, r)
+		case forPeers(path) && n.listeners.public == nil:
+			return peers
+		case path == mcp.Path:
+			return tools
+		case forClients(path):
+			return clients
+		case forAgents(path) || forPeers(path):
+			return agents
 		}
-	})
+		return owner
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { door(r.URL.Path).ServeHTTP(w, r) })
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,7 +20,7 @@ import (
 // answer calls the operation. What changes something goes on when the client
 // leaves, since a run that has begun must end; only waiting ends with it. An
 // object that has not changed is shown as it is.
-func (m *made) answer(ctx context.Context, call api.Call) api.Answer {
+func (m *made) answer(ctx context.Context, call *api.Call) api.Answer {
 	if !m.hints.reads {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), api.OpTimeout)
@@ -27,9 +28,11 @@ func (m *made) answer(ctx context.Context, call api.Call) api.Answer {
 	}
 	answer := m.operation.Op(ctx, call)
 	if answer.Status == api.NotModified {
-		call.Header.IfNoneMatch = ""
-		call.Query.Del("wait")
-		answer = m.operation.Op(ctx, call)
+		again := *call
+		again.Header.IfNoneMatch = ""
+		again.Query = maps.Clone(call.Query)
+		again.Query.Del("wait")
+		answer = m.operation.Op(ctx, &again)
 	}
 	return answer
 }

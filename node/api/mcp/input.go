@@ -70,8 +70,8 @@ func inputsOf(set *schema.Set, operation agent.Operation) inputs {
 
 // call turns arguments into the call of the operation, which checks them. Code:
 // bad_request.
-func (in inputs) call(operation agent.Operation, arguments json.RawMessage) (api.Call, error) {
-	call := api.Call{Route: operation.Route(), Params: map[string]string{}, Query: url.Values{}}
+func (in inputs) call(operation agent.Operation, arguments json.RawMessage) (*api.Call, error) {
+	call := &api.Call{Route: operation.Route(), Params: map[string]string{}, Query: url.Values{}}
 	given := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(arguments)) > 0 && string(arguments) != "null" {
 		if err := node.Decode(arguments, &given); err != nil {
@@ -92,7 +92,7 @@ func (in inputs) call(operation agent.Operation, arguments json.RawMessage) (api
 	}
 	call.Header = api.Header{IdempotencyKey: header[keyName], IfNoneMatch: quoted(header[etagName])}
 	call.Path = pathOf(operation.Path, call.Params)
-	return call, in.body(&call, given)
+	return call, in.body(call, given)
 }
 
 // body is what is left of the arguments.

@@ -21,10 +21,10 @@ type health struct {
 const pingTime = 2 * time.Second
 
 // alive answers as long as the process serves at all.
-func (h *handlers) alive(context.Context, api.Call) api.Answer { return fine("ok") }
+func (h *handlers) alive(context.Context, *api.Call) api.Answer { return fine("ok") }
 
 // ready answers whether the node can do its work: the store answers.
-func (h *handlers) ready(ctx context.Context, call api.Call) api.Answer {
+func (h *handlers) ready(ctx context.Context, call *api.Call) api.Answer {
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
 	if err := h.Ping(ctx); err != nil {

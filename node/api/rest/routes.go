@@ -49,7 +49,7 @@ func (h *handlers) served() []route {
 	self := openapi()
 	routes := append(h.routes(), self)
 	document := h.document(routes)
-	routes[len(routes)-1].Op = func(context.Context, api.Call) api.Answer { return api.Answer{Status: api.OK, Body: document} }
+	routes[len(routes)-1].Op = func(context.Context, *api.Call) api.Answer { return api.Answer{Status: api.OK, Body: document} }
 	return routes
 }
 

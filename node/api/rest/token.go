@@ -72,7 +72,7 @@ func (r refused) answer() api.Answer {
 }
 
 // token gives an agent an access token for its key.
-func (h *handlers) token(ctx context.Context, call api.Call) api.Answer {
+func (h *handlers) token(ctx context.Context, call *api.Call) api.Answer {
 	given, bad := readCredentials(call)
 	if bad != nil {
 		return bad.answer()
@@ -99,7 +99,7 @@ func (h *handlers) token(ctx context.Context, call api.Call) api.Answer {
 	return h.issue(call, agent, now)
 }
 
-func (h *handlers) issue(call api.Call, agent policy.Agent, now time.Time) api.Answer {
+func (h *handlers) issue(call *api.Call, agent policy.Agent, now time.Time) api.Answer {
 	compact, expiresIn, err := h.Tokens.Issue(agent.ID, agent.KeyGeneration, now)
 	if err != nil {
 		return h.API.Door.Fail(call, err)
@@ -114,7 +114,7 @@ func (h *handlers) issue(call api.Call, agent policy.Agent, now time.Time) api.A
 
 // readCredentials reads the form, strictly: each field once, none unknown,
 // credentials in one place.
-func readCredentials(call api.Call) (credentials, *refused) {
+func readCredentials(call *api.Call) (credentials, *refused) {
 	kind, _, err := mime.ParseMediaType(call.Header.ContentType)
 	if err != nil || kind != formType || len(call.Query) > 0 {
 		return credentials{}, &invalidRequest
