@@ -215,6 +215,9 @@ func TestDefaultGrantsLeaveTheOwnersWord(t *testing.T) {
 	if got := b.decide(t, agent.ID, "disclose.dietary").Answers[0]; got.Outcome != policy.Allowed {
 		t.Errorf("the owner's allow is %+v after reconnecting", got)
 	}
+	if got := b.decide(t, agent.ID, policy.ActionReservationBook).Answers[0]; got.Outcome != policy.Held {
+		t.Errorf("the default of actions is missing beside it: %+v", got)
+	}
 }
 
 // TestEffective: what saving a grant comes to.

@@ -51,7 +51,9 @@ func TestOutranks(t *testing.T) {
 			}
 		})
 	}
-	if got := policy.Outranks(policy.Answer{Capability: policy.ActionReservationBook}, anna, grants, begins); got != nil {
-		t.Errorf("no grant won, and yet %+v is outranked", got)
+	for _, gone := range []string{"", "removed since"} {
+		if got := policy.Outranks(policy.Answer{Capability: policy.ActionReservationBook, GrantID: gone}, anna, grants, begins); got != nil {
+			t.Errorf("no grant that is there won (%q), and yet %+v is outranked", gone, got)
+		}
 	}
 }

@@ -198,3 +198,14 @@ func TestForecastUnderAnOverlay(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestProblem(t *testing.T) {
+	t.Parallel()
+	for want, problem := range map[string]policy.Problem{
+		"no decision": {Text: "no decision"}, "line 3: no decision": {Line: 3, Text: "no decision"},
+	} {
+		if got := problem.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
