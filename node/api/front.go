@@ -43,8 +43,10 @@ func admitted(w http.ResponseWriter, r *http.Request, fail func(*Call, error) An
 		fail(call, err).send(w)
 		return false
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.ContentLength = int64(len(body))
+	r.Body, r.ContentLength = http.NoBody, int64(len(body))
+	if len(body) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	return true
 }
 

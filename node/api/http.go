@@ -59,7 +59,9 @@ func callOf(r *http.Request) *Call {
 	for _, match := range patternName.FindAllStringSubmatch(r.Pattern, -1) {
 		call.Params[match[1]] = r.PathValue(match[1])
 	}
-	call.Body, _ = io.ReadAll(r.Body) // Front holds all of it in memory
+	if r.Body != http.NoBody {
+		call.Body, _ = io.ReadAll(r.Body) // Front holds all of it in memory
+	}
 	return call
 }
 

@@ -84,6 +84,7 @@ func (s *streamer[Req]) begin(w http.ResponseWriter, r *http.Request) (*followin
 		return f, err
 	}
 	f.free, err = s.door.Wait(claims.Sub)
+	f.call = &Call{Route: f.call.Route, Remote: f.call.Remote, RequestID: f.call.RequestID} // for the end; the rest need not wait
 	return f, err
 }
 
