@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"agentlink/node"
@@ -12,7 +13,11 @@ import (
 const auditColumns = `position, at, owner_id, type, actor_kind, via, agent_id, connection_id, task_uid, subject,
 	data, data_hash, previous, hash`
 
-// KeepAudit implements audit.Store.
+// auditAtOnce is how many rows one statement writes: most changes have one to three.
+const auditAtOnce = 4
+
+// KeepAudit implements audit.Store. It announces TopicFeed, and FeedOf the agent
+// that the row is about.
 func (s *Store) KeepAudit(tx node.Tx, row audit.Row, write func([]audit.Row) error) (waiting int64, err error) {
 	t, err := s.use(tx, "append to the audit log")
 	if err != nil {
@@ -22,7 +27,7 @@ func (s *Store) KeepAudit(tx node.Tx, row audit.Row, write func([]audit.Row) err
 		return 0, broken(errors.New("a view cannot append to the audit log"))
 	}
 	t.audit.rows, t.audit.write = append(t.audit.rows, row), write
-	return int64(len(t.audit.rows)), nil
+	return int64(len(t.audit.rows)), errors.Join(s.Notify(tx, FeedOf(row.AgentID)), s.Notify(tx, TopicFeed))
 }
 
 // LockHead implements audit.Store. A second call in a transaction costs nothing.
@@ -46,15 +51,14 @@ func (s *Store) LockHead(tx node.Tx) (audit.Head, error) {
 	return head, err
 }
 
-// AppendAudit implements audit.Store. It announces TopicFeed, and FeedOf the
-// agents that the rows are about.
+// AppendAudit implements audit.Store.
 func (s *Store) AppendAudit(tx node.Tx, rows []audit.Row, head audit.Head) error {
 	t, err := s.use(tx, "append to the audit log")
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		if err := s.insertAudit(tx, row); err != nil {
+	for group := range slices.Chunk(rows, auditAtOnce) {
+		if err := s.insertAudit(tx, group); err != nil {
 			return err
 		}
 	}
@@ -67,34 +71,27 @@ func (s *Store) AppendAudit(tx node.Tx, rows []audit.Row, head audit.Head) error
 		return err
 	}
 	t.audit.head = &head
-	for _, row := range rows {
-		if err := s.Notify(tx, FeedOf(row.AgentID)); err != nil {
-			return err
-		}
-	}
-	return s.Notify(tx, TopicFeed)
+	return nil
 }
 
-func (s *Store) insertAudit(tx node.Tx, row audit.Row) error {
-	data, err := s.sealAudit(row)
-	if err != nil {
-		return err
+func (s *Store) insertAudit(tx node.Tx, rows []audit.Row) error {
+	w := &where{}
+	for _, row := range rows {
+		w.values(row.Position, micros(row.At), row.OwnerID, string(row.Type), string(row.ActorKind), row.Via, row.AgentID,
+			row.ConnectionID, row.TaskUID, row.Subject, s.sealAudit(row), row.DataHash, row.Previous, row.Hash)
 	}
-	_, err = s.exec(tx, `INSERT INTO audit_log (`+auditColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		row.Position, micros(row.At), row.OwnerID, string(row.Type), string(row.ActorKind), row.Via, row.AgentID,
-		row.ConnectionID, row.TaskUID, row.Subject, data, row.DataHash, row.Previous, row.Hash)
+	_, err := s.exec(tx, `INSERT INTO audit_log (`+auditColumns+`)`+w.String(), w.args...)
 	return err
 }
 
 // noData is what most events carry; it is stored as NULL, which costs no sealing.
 const noData = "{}"
 
-func (s *Store) sealAudit(row audit.Row) ([]byte, error) {
+func (s *Store) sealAudit(row audit.Row) []byte {
 	if string(row.Data) == noData {
-		return nil, nil
+		return nil
 	}
-	return s.seal(auditPlace(row), row.Data), nil
+	return s.seal(auditPlace(row), row.Data)
 }
 
 func auditPlace(row audit.Row) seal.Place {

@@ -24,10 +24,9 @@ const disclosuresAtOnce = 8
 func (s *Store) InsertDisclosures(tx node.Tx, list []coordination.Disclosure) error {
 	for rows := range slices.Chunk(list, disclosuresAtOnce) {
 		w := &where{}
-		for i, d := range rows {
+		for _, d := range rows {
 			value := s.seal(disclosurePlace(d), d.Value)
-			w.write([]string{" VALUES ", ", "}[min(i, 1)]+"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				d.ID, d.OwnerID, d.AgentID, s.ContactKey(d.Contact), d.ConnectionID, d.Capability, d.Field, value, d.TaskUID,
+			w.values(d.ID, d.OwnerID, d.AgentID, s.ContactKey(d.Contact), d.ConnectionID, d.Capability, d.Field, value, d.TaskUID,
 				d.MessageID, d.ApprovalID, d.Author, d.Withdrawn, micros(d.At))
 		}
 		if _, err := s.exec(tx, `INSERT INTO disclosures (`+disclosureColumns+`)`+w.String(), w.args...); err != nil {

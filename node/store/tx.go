@@ -119,6 +119,12 @@ func (s *Store) attempt(ctx context.Context, within runner, readOnly bool, f fun
 // content may commit: one in which a statement failed may not, whatever f made
 // of the error.
 func (t *txn) finish() error {
+	if t.failed == nil && len(t.topics) > 0 && !t.readOnly {
+		if err := t.store.engine.announce(t.on, t.topics); err != nil {
+			return t.fail(err)
+		}
+	}
+	// The log's head is locked last of all, since everybody waits for it.
 	if t.failed == nil && len(t.audit.rows) > 0 {
 		if err := t.audit.write(t.audit.rows); err != nil {
 			return err
@@ -126,12 +132,6 @@ func (t *txn) finish() error {
 	}
 	if t.failed != nil {
 		return t.failed
-	}
-	if len(t.topics) == 0 || t.readOnly {
-		return nil
-	}
-	if err := t.store.engine.announce(t.on, t.topics); err != nil {
-		return t.fail(err)
 	}
 	return nil
 }

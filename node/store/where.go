@@ -39,6 +39,15 @@ func (w *where) write(text string, args ...any) *where {
 	return w
 }
 
+// values adds a row to an INSERT.
+func (w *where) values(args ...any) {
+	head := ", ("
+	if len(w.args) == 0 {
+		head = " VALUES ("
+	}
+	w.write(head+"?"+strings.Repeat(", ?", len(args)-1)+")", args...)
+}
+
 // page continues a list, newest first, after the entry that a page names.
 func (w *where) page(page coordination.Page, id string) *where {
 	if page.BeforeID != "" {
