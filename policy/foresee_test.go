@@ -89,6 +89,22 @@ func TestForeseeTowardsContacts(t *testing.T) {
 	}
 }
 
+// TestForeseeTowardsOne: a plan for one contact is foreseen with what holds for
+// that one: free text to it is held already.
+func TestForeseeTowardsOne(t *testing.T) {
+	t.Parallel()
+	const bert = "bert@b.example"
+	b := setup(t)
+	agent, _ := b.agent(t, "ada", policy.Assisted)
+	contacts := []policy.Toward{{Contact: anna, StructuredOnly: true}, {Contact: bert}}
+	for contact, want := range map[string][]string{anna: nil, bert: {"[bert@b.example]: message.send allow → hold"}} {
+		plan := policy.Plan{AgentID: agent.ID, Grant: &policy.NewGrant{Contact: contact, Capability: "message.send", Mode: policy.Ask}}
+		if diff := cmp.Diff(want, turns(b.foresee(t, plan, contacts...))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", contact, diff)
+		}
+	}
+}
+
 // TestForeseeInsteadOf: only in place of the contact's ask does an allow count.
 func TestForeseeInsteadOf(t *testing.T) {
 	t.Parallel()
@@ -164,15 +180,18 @@ func TestForeseePast(t *testing.T) {
 	refused := b.ask(t, to("task.propose", "disclose.dietary"))
 	b.ask(t, to("message.send"))
 	b.ask(t, to("disclose.budget"))
-	node := to("disclose.dietary")
-	node.DenyOnly = true
-	b.ask(t, node)
+	byNode := to("disclose.dietary")
+	byNode.DenyOnly = true
+	b.ask(t, byNode)
 	foreign := to("disclose.dietary")
 	foreign.AgentID = other.ID
 	b.ask(t, foreign)
 	limited := to("disclose.dietary")
 	limited.Fields = map[string]any{"dietaryNotes": []any{"kosher"}}
 	b.ask(t, limited)
+	denied := b.set(t, policy.NewGrant{AgentID: agent.ID, Contact: anna, Capability: "disclose.dietary", Mode: policy.Deny})
+	b.ask(t, byNode) // the newest of all
+	b.in(t, func(tx node.Tx) error { _, err := b.RemoveGrant(tx, owner, denied.ID); return err })
 
 	grant := policy.NewGrant{Capability: "disclose.dietary", Mode: policy.Allow, Constraints: values("dietaryNotes", "kosher")}
 	past := b.foresee(t, policy.Plan{AgentID: agent.ID, Grant: &grant}).Past

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -215,9 +216,15 @@ func TestDefaultGrantsLeaveTheOwnersWord(t *testing.T) {
 	if got := b.decide(t, agent.ID, "disclose.dietary").Answers[0]; got.Outcome != policy.Allowed {
 		t.Errorf("the owner's allow is %+v after reconnecting", got)
 	}
-	if got := b.decide(t, agent.ID, policy.ActionReservationBook).Answers[0]; got.Outcome != policy.Held {
-		t.Errorf("the default of actions is missing beside it: %+v", got)
-	}
+	b.in(t, func(tx node.Tx) error {
+		grants, err := b.Grants(tx, agent.ID, nil)
+		if !slices.ContainsFunc(grants, func(g policy.Grant) bool {
+			return g.Capability == "action.*" && g.Contact == anna && g.Mode == policy.Ask
+		}) {
+			t.Errorf("the other default is missing beside it: %+v", grants)
+		}
+		return err
+	})
 }
 
 // TestEffective: what saving a grant comes to.
