@@ -254,7 +254,7 @@ func (s *Service) severed(tx node.Tx, actor node.Actor, c Connection) error {
 	if err != nil {
 		return err
 	}
-	tasks, err := s.Store.UnfinishedTasks(tx, c.AgentID, c.ID)
+	tasks, err := s.inStepUntilNow(tx, c)
 	if err != nil {
 		return err
 	}
@@ -264,6 +264,23 @@ func (s *Service) severed(tx node.Tx, actor node.Actor, c Connection) error {
 		}
 	}
 	return nil
+}
+
+// inStepUntilNow are the tasks of a connection that a message from the contact could
+// still change: those that have not ended, and those that expired after they were
+// agreed, which the contact may have carried out before the deadline (D5).
+func (s *Service) inStepUntilNow(tx node.Tx, c Connection) ([]Task, error) {
+	tasks, err := s.Store.UnfinishedTasks(tx, c.AgentID, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	expired, err := s.Store.ExpiredTasks(tx, c.AgentID, c.ID, tx.Now().Add(-wire.ConfirmLife))
+	for _, task := range expired {
+		if task.Copy.Accepted > 0 {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks, err
 }
 
 // eachQueued locks one queued message of a connection after the other. What the

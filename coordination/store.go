@@ -91,6 +91,8 @@ type Store interface {
 	Tasks(tx node.Tx, agentID string, filter TaskFilter, page Page) ([]Task, error)
 	// UnfinishedTasks lists those of a connection that have not ended.
 	UnfinishedTasks(tx node.Tx, agentID, connectionID string) ([]Task, error)
+	// ExpiredTasks lists those of a connection that expired at a deadline after a time.
+	ExpiredTasks(tx node.Tx, agentID, connectionID string, after time.Time) ([]Task, error)
 	// OverdueTasks lists unfinished tasks past their deadline, OwedTasks those whose
 	// confirmation is owed.
 	OverdueTasks(tx node.Tx, limit int) ([]Task, error)

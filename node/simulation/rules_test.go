@@ -669,6 +669,35 @@ func TestVoidMeetsTheEndOfTheConnection(t *testing.T) {
 	}
 }
 
+// TestConfirmMeetsTheEndOfTheConnection (seed 1,002,259): one side carried out what
+// was agreed, the other had let it expire, and the connection ends before the
+// confirmation arrives. Both say that they may differ.
+func TestConfirmMeetsTheEndOfTheConnection(t *testing.T) {
+	for name, by := range map[string]func(p *pair) *side{
+		"ended by who carried it out": func(p *pair) *side { return p.a }, "ended by the other": func(p *pair) *side { return p.b },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			p.agree()
+			p.clock.Advance(23 * time.Hour)
+			_, err := p.run(p.a, "")
+			must(t, err)
+			p.clock.Advance(2 * time.Hour)
+			p.expire(p.b)
+			if got := p.copyOf(p.b).Status; got != coordination.ExpiredTask {
+				t.Fatalf("b's copy is %s", got)
+			}
+			ends := by(p)
+			p.own(ends, ends.coordination.RevokeConnection)
+			p.settle(3)
+			a, b := p.copyOf(p.a), p.copyOf(p.b)
+			if a.Status != coordination.Confirmed || b.Status != coordination.ExpiredTask || !flagged(a) || !flagged(b) {
+				t.Errorf("a is %s, flagged %v; b is %s, flagged %v", a.Status, flagged(a), b.Status, flagged(b))
+			}
+		})
+	}
+}
+
 func TestRevokedConnectionLeavesTasksOutOfStep(t *testing.T) {
 	p := newPair(t)
 	p.agree()

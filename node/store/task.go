@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"time"
 
 	"agentlink/coordination"
 	"agentlink/node"
@@ -107,6 +108,12 @@ const unfinished = `status IN ('open', 'negotiating', 'agreed', 'awaiting_approv
 func (s *Store) UnfinishedTasks(tx node.Tx, agentID, connectionID string) ([]coordination.Task, error) {
 	return s.tasks(tx, `SELECT `+taskColumns+` FROM tasks WHERE agent_id = $1 AND connection_id = $2 AND `+unfinished+`
 		ORDER BY uid`, agentID, connectionID)
+}
+
+// ExpiredTasks implements coordination.Store.
+func (s *Store) ExpiredTasks(tx node.Tx, agentID, connectionID string, after time.Time) ([]coordination.Task, error) {
+	return s.tasks(tx, `SELECT `+taskColumns+` FROM tasks WHERE agent_id = $1 AND connection_id = $2 AND status = 'expired' AND deadline > $3
+		ORDER BY uid`, agentID, connectionID, micros(after))
 }
 
 // OverdueTasks implements coordination.Store.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -414,10 +415,16 @@ func overdue(t *testing.T, s *store.Store) {
 		if len(unfinished) != 2 {
 			t.Errorf("%d unfinished, want 2", len(unfinished))
 		}
-		if err == nil {
-			err = err2
+		over := aTask("over")
+		over.Status, over.Deadline = coordination.ExpiredTask, tx.Now().Add(-time.Hour)
+		_, err3 := s.InsertTask(tx, over)
+		for before, want := range map[time.Duration]int{time.Hour + time.Microsecond: 1, time.Hour: 0} {
+			expired, err := s.ExpiredTasks(tx, "agent", "c1", tx.Now().Add(-before))
+			if err != nil || len(expired) != want {
+				t.Errorf("%d expired with a deadline later than %s ago, want %d; %v", len(expired), before, want, err)
+			}
 		}
-		return err
+		return errors.Join(err, err2, err3)
 	})
 }
 
