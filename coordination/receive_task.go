@@ -7,6 +7,7 @@ import (
 
 	"agentlink/coordination/wire"
 	"agentlink/node"
+	"agentlink/node/outbox"
 )
 
 // receiveTask takes a numbered message: the next number is processed, and a
@@ -98,7 +99,23 @@ func (s *Service) applyTheirs(tx node.Tx, r *receiving, task *Task) (code string
 	if err := s.saveTask(tx, *task, from, ""); err != nil {
 		return "", err
 	}
-	return "", s.auditTask(tx, actor, *task, m, from)
+	if err := s.auditTask(tx, actor, *task, m, from); err != nil || m.Type != wire.TaskConfirm {
+		return "", err
+	}
+	return "", s.acceptanceArrived(tx, task)
+}
+
+// acceptanceArrived settles an acceptance of ours whose answer was lost: the peer's
+// confirmation rests on it. Whatever is said of it later, it is no longer taken back.
+func (s *Service) acceptanceArrived(tx node.Tx, task *Task) error {
+	m, err := s.Store.Message(tx, task.AgentID, task.Copy.AcceptedBy)
+	if err != nil || m.Direction != Out || m.Status != MsgQueued {
+		return err
+	}
+	if err := s.Outbox.DropOutbox(tx, m.AgentID, outbox.Envelope, m.ID); err != nil {
+		return err
+	}
+	return s.delivered(tx, m)
 }
 
 // metOtherwise flags what a confirm or a cancel means that met a copy which had

@@ -626,8 +626,10 @@ func TestVoidTakesTheNumber(t *testing.T) {
 
 // loseAnswers makes the next delivery lose the answer, or with arrives false the
 // request, in a way that the sender cannot tell apart.
-func (p *pair) loseAnswers(arrives bool) {
-	original := p.network.sides[p.b.host]
+func (p *pair) loseAnswers(arrives bool) { p.loseAnswersOf(p.b, arrives) }
+
+func (p *pair) loseAnswersOf(to *side, arrives bool) {
+	original := p.network.sides[to.host]
 	p.network.watch = func(_ *side, envelope []byte) {
 		p.network.watch = nil
 		p.network.parted = false
@@ -695,6 +697,35 @@ func TestConfirmMeetsTheEndOfTheConnection(t *testing.T) {
 				t.Errorf("a is %s, flagged %v; b is %s, flagged %v", a.Status, flagged(a), b.Status, flagged(b))
 			}
 		})
+	}
+}
+
+// TestConfirmProvesTheAcceptance (seed 1,007,535): the answer to an acceptance was
+// lost, and it is being taken back when the confirmation that rests on it comes. Then
+// the connection ends, and the withdrawal is refused: what is confirmed stays so.
+func TestConfirmProvesTheAcceptance(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	id := p.write(p.b, p.answering(p.b, 1, wire.Accept)).ID
+	p.loseAnswersOf(p.a, true)
+	_, err := p.b.worker.Step(context.Background())
+	must(t, err)
+	p.network.drop = 0
+	p.clock.Advance(23 * time.Hour)
+	_, err = p.run(p.a, "")
+	must(t, err)
+	p.clock.Advance(2 * time.Hour)
+	p.expire(p.b) // it is too late for the acceptance, too: a task.void takes its place
+	if b := p.copyOf(p.b); b.Status != coordination.ExpiredTask || !b.InDoubt {
+		t.Fatalf("b is %s, in doubt %v", b.Status, b.InDoubt)
+	}
+	_, err = p.a.worker.Step(context.Background()) // the confirmation
+	must(t, err)
+	p.own(p.a, p.a.coordination.RevokeConnection)
+	p.deliver(p.b, p.a, p.b)
+	b, m := p.copyOf(p.b), p.message(p.b, id)
+	if b.Status != coordination.Confirmed || b.InDoubt || m.Status != coordination.MsgDelivered || m.Void {
+		t.Errorf("b is %s, in doubt %v; its acceptance is %s, void %v", b.Status, b.InDoubt, m.Status, m.Void)
 	}
 }
 
