@@ -184,6 +184,12 @@ func (c *Copy) confirm(f folding, by Role, m Message, content wire.Confirm) stri
 	return ""
 }
 
+// restsOn says whether what was agreed would not be without a message.
+func (c *Copy) restsOn(m Message) bool {
+	accepted := c.AcceptedProposal()
+	return accepted != nil && (m.Type == wire.TaskCreate || m.ID == accepted.MessageID || m.ID == c.AcceptedBy)
+}
+
 // clone is a copy of the copy, to try a message on.
 func (c *Copy) clone() Copy {
 	twin := *c

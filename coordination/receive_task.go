@@ -102,20 +102,29 @@ func (s *Service) applyTheirs(tx node.Tx, r *receiving, task *Task) (code string
 	if err := s.auditTask(tx, actor, *task, m, from); err != nil || m.Type != wire.TaskConfirm {
 		return "", err
 	}
-	return "", s.acceptanceArrived(tx, task)
+	return "", s.proven(tx, task)
 }
 
-// acceptanceArrived settles an acceptance of ours whose answer was lost: the peer's
-// confirmation rests on it. Whatever is said of it later, it is no longer taken back.
-func (s *Service) acceptanceArrived(tx node.Tx, task *Task) error {
-	m, err := s.Store.Message(tx, task.AgentID, task.Copy.AcceptedBy)
-	if err != nil || m.Direction != Out || m.Status != MsgQueued {
+// proven settles those messages of ours whose answer was lost and on which the
+// peer's confirmation rests. Whatever is said of them later, they are no longer taken
+// back.
+func (s *Service) proven(tx node.Tx, task *Task) error {
+	messages, err := s.Store.TaskMessages(tx, task.AgentID, task.UID)
+	if err != nil {
 		return err
 	}
-	if err := s.Outbox.DropOutbox(tx, m.AgentID, outbox.Envelope, m.ID); err != nil {
-		return err
+	for _, m := range messages {
+		if m.Direction != Out || m.Status != MsgQueued || !task.Copy.restsOn(m) {
+			continue
+		}
+		if err := s.Outbox.DropOutbox(tx, m.AgentID, outbox.Envelope, m.ID); err != nil {
+			return err
+		}
+		if err := s.delivered(tx, m); err != nil {
+			return err
+		}
 	}
-	return s.delivered(tx, m)
+	return nil
 }
 
 // metOtherwise flags what a confirm or a cancel means that met a copy which had

@@ -729,6 +729,38 @@ func TestConfirmProvesTheAcceptance(t *testing.T) {
 	}
 }
 
+// TestConfirmProvesTheProposal: so it is with the proposal that was accepted, where
+// the other side carries it out.
+func TestConfirmProvesTheProposal(t *testing.T) {
+	p := newPair(t)
+	p.loseAnswers(true)
+	p.start(plan("2027-01-15"))
+	p.network.drop = 0
+	id := latestOf(p.copyOf(p.a)).MessageID
+	p.write(p.b, p.answering(p.b, 1, wire.Accept))
+	_, err := p.b.worker.Step(context.Background())
+	must(t, err)
+	p.clock.Advance(23 * time.Hour)
+	waits := p.ask(p.b)
+	_, err = p.decide(p.b, waits, func(d *approvals.Decision) { d.Override = true })
+	must(t, err)
+	_, err = p.run(p.b, waits.ID)
+	must(t, err)
+	p.clock.Advance(2 * time.Hour)
+	p.expire(p.a)
+	if a, m := p.copyOf(p.a), p.message(p.a, id); a.Status != coordination.ExpiredTask || !a.InDoubt || m.Status != coordination.MsgQueued {
+		t.Fatalf("a is %s, in doubt %v; its proposal is %s", a.Status, a.InDoubt, m.Status)
+	}
+	_, err = p.b.worker.Step(context.Background()) // the confirmation
+	must(t, err)
+	p.own(p.b, p.b.coordination.RevokeConnection)
+	p.deliver(p.a, p.b, p.a)
+	a, m := p.copyOf(p.a), p.message(p.a, id)
+	if a.Status != coordination.Confirmed || a.InDoubt || m.Status != coordination.MsgDelivered || m.Void {
+		t.Errorf("a is %s, in doubt %v; its proposal is %s, void %v", a.Status, a.InDoubt, m.Status, m.Void)
+	}
+}
+
 func TestRevokedConnectionLeavesTasksOutOfStep(t *testing.T) {
 	p := newPair(t)
 	p.agree()
