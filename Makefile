@@ -109,7 +109,7 @@ compose: ## docker-compose.yml through compose's own loader
 	cd node/composetest && $(GO) test -count=1 ./...
 
 .PHONY: bench
-bench: ## the figures beside their floors, in one table; writes bench.json (about 40 minutes)
+bench: ## the figures beside their floors, in one table; writes bench.json (about 20 minutes)
 	$(GO) test -count=1 -v -timeout 180m -run '^TestBench$$' ./node/bench -args -full -json "$(CURDIR)/bench.json"
 
 .PHONY: bench-waiters
