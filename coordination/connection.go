@@ -26,6 +26,9 @@ const (
 // ConnectionStatuses lists every status of a connection.
 var ConnectionStatuses = []ConnectionStatus{PendingOwner, PendingOutgoing, PendingIncoming, ConnActive, ConnRejected, ConnRevoked}
 
+// Ended says whether nothing comes of a connection any more.
+func (s ConnectionStatus) Ended() bool { return s == ConnRejected || s == ConnRevoked }
+
 // Connection is the relation between one of our agents and a contact.
 type Connection struct {
 	ID      string

@@ -2,9 +2,7 @@ package coordination
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"net/url"
 	"strings"
 	"time"
@@ -92,7 +90,4 @@ func (s *Service) Invite(tx node.Tx, actor node.Actor, agentID string) (Invitati
 	})
 }
 
-func hashSecret(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:])
-}
+func hashSecret(secret string) string { return sum([]byte(secret)) }

@@ -56,7 +56,7 @@ func (s *Service) OwnKeys(tx node.Tx) (OwnKeys, error) {
 		}
 		earlier.More = len(holders) > maxWaiting
 		for _, c := range holders[:min(len(holders), maxWaiting)] {
-			if c.Status != ConnRejected && c.Status != ConnRevoked {
+			if !c.Status.Ended() {
 				earlier.Waiting = append(earlier.Waiting, c)
 			}
 		}

@@ -88,7 +88,7 @@ func (s *Service) leaveBehind(tx node.Tx, r identity.Retired) (left int, err err
 		if err != nil {
 			return 0, err
 		}
-		if c.Status == ConnRejected || c.Status == ConnRevoked {
+		if c.Status.Ended() {
 			continue
 		}
 		left++

@@ -86,7 +86,7 @@ func (s *Service) RotateKey(tx node.Tx, actor node.Actor) (KeyRotation, error) {
 
 // rotated is what a new key of ours means for one connection.
 func (s *Service) rotated(tx node.Tx, actor node.Actor, listed Connection, after identity.Key) (told bool, err error) {
-	if listed.Status == ConnRejected || listed.Status == ConnRevoked {
+	if listed.Status.Ended() {
 		return false, nil
 	}
 	c, err := s.Store.LockConnection(tx, listed.ID)

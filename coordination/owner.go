@@ -213,7 +213,7 @@ func (s *Service) RevokeConnection(tx node.Tx, actor node.Actor, id string) (Con
 	if err != nil {
 		return c, err
 	}
-	if c.Status == ConnRevoked || c.Status == ConnRejected {
+	if c.Status.Ended() {
 		return c, node.ConflictFor(node.ReasonBadState, "The connection has ended already; its status is %s.", c.Status)
 	}
 	told := c.Sent || c.Status == ConnActive || c.Status == PendingIncoming

@@ -111,8 +111,7 @@ func (s *Service) receiveNotice(tx node.Tx, r *receiving) (wire.Ack, error) {
 	waiting := c.Status == PendingOutgoing && about
 	// A revocation that was long on its way may be of an earlier connection: it does
 	// not end a later request.
-	open := c.Status != ConnRevoked && c.Status != ConnRejected
-	revocable := c.Status == ConnActive || open && about
+	revocable := c.Status == ConnActive || !c.Status.Ended() && about
 	switch {
 	case c.ID == "":
 		return s.reject(tx, r, wire.CodeConnectionUnknown)

@@ -74,7 +74,7 @@ func (v *visit) askToConnect(page view.ConnectPage) (id string, err error) {
 func (v *visit) liveWith(tx node.Tx, agentID, contact, requested string) (string, error) {
 	known, err := v.d.Coordination.ConnectionsWith(tx, agentID, contact)
 	for _, c := range known {
-		if !over(c.Status) {
+		if !c.Status.Ended() {
 			return c.ID, err
 		}
 	}

@@ -56,7 +56,7 @@ func (v *visit) describeContact(page *view.ContactPage, c coordination.Connectio
 	v.describeKeys(page, c)
 	page.Incoming = c.Status == coordination.PendingIncoming
 	page.Active = c.Status == coordination.ConnActive && !c.KeyChanged
-	page.CanEnd = !over(c.Status) && !page.Incoming
+	page.CanEnd = !c.Status.Ended() && !page.Incoming
 	page.Asked = asked(c.Status)
 	page.GrantsURL = grantsURL(c.AgentID, c.Contact)
 	page.KnowsURL, page.ThreadURL = ledgerURL(c.Contact), threadURL(c.ID)+"#latest"
@@ -176,7 +176,7 @@ func (v *visit) revokeForm() error {
 		if err != nil {
 			return err
 		}
-		if over(c.Status) {
+		if c.Status.Ended() {
 			return node.ConflictFor(node.ReasonBadState, "The connection has ended already.")
 		}
 		names, err := v.d.agentNames(tx)

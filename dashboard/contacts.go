@@ -112,14 +112,10 @@ func contactRow(names map[string]string, c coordination.Connection) view.Contact
 
 // sinceOf is when a connection was first asked for, or when it ended.
 func sinceOf(c coordination.Connection) time.Time {
-	if over(c.Status) {
+	if c.Status.Ended() {
 		return c.UpdatedAt
 	}
 	return c.CreatedAt
-}
-
-func over(status coordination.ConnectionStatus) bool {
-	return status == coordination.ConnRejected || status == coordination.ConnRevoked
 }
 
 func contactURL(id string) string { return "/contacts/" + id }

@@ -106,7 +106,7 @@ func newKeyOf(c coordination.Connection) view.NewKey {
 
 // describeKeys fills in what stands with the keys of both sides.
 func (v *visit) describeKeys(page *view.ContactPage, c coordination.Connection) {
-	earlier := c.KnownKey != "" && c.KnownKey != v.d.Signer.Fingerprint() && !over(c.Status)
+	earlier := c.KnownKey != "" && c.KnownKey != v.d.Signer.Fingerprint() && !c.Status.Ended()
 	if c.Status == coordination.ConnActive {
 		page.NewKey = newKeyOf(c)
 	}

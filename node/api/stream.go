@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -49,7 +50,7 @@ func (s *streamer[Req]) serve(w http.ResponseWriter, r *http.Request) {
 		s.door.refuse(f.call, err).send(w)
 		return
 	}
-	defer f.end()
+	defer f.leave()
 	f.open(w)
 	if err := f.follow(); err != nil && f.ctx.Err() == nil {
 		f.say(err)
@@ -61,16 +62,16 @@ func (s *streamer[Req]) serve(w http.ResponseWriter, r *http.Request) {
 // before stays out of the functions that wait.
 type following[Req any] struct {
 	*streamer[Req]
+	*listener
 	ctx      context.Context
 	call     *Call
 	claims   token.AccessClaims
 	position int64
-	signal   <-chan struct{}
-	poll     *time.Ticker
 	out      eventWriter
-	free     func()
-	stop     func()
 }
+
+// forever is how long a stream waits.
+const forever = time.Duration(math.MaxInt64)
 
 // begin takes a place for a caller that may come in.
 func (s *streamer[Req]) begin(w http.ResponseWriter, r *http.Request) (*following[Req], error) {
@@ -83,7 +84,7 @@ func (s *streamer[Req]) begin(w http.ResponseWriter, r *http.Request) (*followin
 	if f.position, err = f.start(); err != nil {
 		return f, err
 	}
-	f.free, err = s.door.Wait(claims.Sub)
+	f.listener, err = s.door.listen(claims.Sub, forever)
 	f.call = &Call{Route: f.call.Route, Remote: f.call.Remote, RequestID: f.call.RequestID} // for the end; the rest need not wait
 	return f, err
 }
@@ -100,22 +101,12 @@ func (f *following[Req]) start() (int64, error) {
 	return f.source.Start(by, request, f.call.Header.LastEventID)
 }
 
-// open sends the head, and begins to listen.
+// open sends the head.
 func (f *following[Req]) open(w http.ResponseWriter) {
-	f.signal, f.stop = f.door.Wake.Subscribe(feedOf(f.claims.Sub))
-	f.poll = time.NewTicker(Poll)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	f.out = eventWriter{w: w, control: http.NewResponseController(w)}
 	f.out.comment()
-}
-
-func (f *following[Req]) end() {
-	if f.stop != nil {
-		f.stop()
-		f.poll.Stop()
-	}
-	f.free()
 }
 
 // say ends the stream with the reason.
@@ -135,7 +126,8 @@ func (f *following[Req]) follow() error {
 		}
 		select {
 		case <-f.signal:
-		case <-f.poll.C:
+		case <-f.timer.C:
+			f.next()
 			f.out.comment() // a silent stream says that it is alive
 		case <-f.ctx.Done():
 			return nil

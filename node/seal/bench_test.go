@@ -8,8 +8,7 @@ import (
 	"golang.org/x/crypto/curve25519"
 )
 
-// The floor beside them is AES-256-GCM with the place as associated data: what
-// sealing would cost without age's format.
+// The floor beside them is AES-256-GCM with the place as associated data.
 
 func BenchmarkSeal1KiB(b *testing.B) {
 	box, value := testBox(), make([]byte, 1<<10)

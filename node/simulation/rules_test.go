@@ -714,18 +714,25 @@ func TestConfirmProvesTheAcceptance(t *testing.T) {
 	p.clock.Advance(23 * time.Hour)
 	_, err = p.run(p.a, "")
 	must(t, err)
+	p.provenAfterExpiry(p.b, id)
+}
+
+// provenAfterExpiry: a side takes back at the deadline what its message said, gets
+// the other's confirmation, and its withdrawal is refused.
+func (p *pair) provenAfterExpiry(s *side, id string) {
+	p.t.Helper()
+	other := p.other(s)
 	p.clock.Advance(2 * time.Hour)
-	p.expire(p.b) // it is too late for the acceptance, too: a task.void takes its place
-	if b := p.copyOf(p.b); b.Status != coordination.ExpiredTask || !b.InDoubt {
-		t.Fatalf("b is %s, in doubt %v", b.Status, b.InDoubt)
+	p.expire(s) // it is too late for the message, too: a task.void takes its place
+	if c, m := p.copyOf(s), p.message(s, id); c.Status != coordination.ExpiredTask || !c.InDoubt || m.Status != coordination.MsgQueued {
+		p.t.Fatalf("%s is %s, in doubt %v; its message is %s", s.name, c.Status, c.InDoubt, m.Status)
 	}
-	_, err = p.a.worker.Step(context.Background()) // the confirmation
-	must(t, err)
-	p.own(p.a, p.a.coordination.RevokeConnection)
-	p.deliver(p.b, p.a, p.b)
-	b, m := p.copyOf(p.b), p.message(p.b, id)
-	if b.Status != coordination.Confirmed || b.InDoubt || m.Status != coordination.MsgDelivered || m.Void {
-		t.Errorf("b is %s, in doubt %v; its acceptance is %s, void %v", b.Status, b.InDoubt, m.Status, m.Void)
+	_, err := other.worker.Step(context.Background()) // the confirmation
+	must(p.t, err)
+	p.own(other, other.coordination.RevokeConnection)
+	p.deliver(s, other, s)
+	if c, m := p.copyOf(s), p.message(s, id); c.Status != coordination.Confirmed || c.InDoubt || m.Status != coordination.MsgDelivered || m.Void {
+		p.t.Errorf("%s is %s, in doubt %v; its message is %s, void %v", s.name, c.Status, c.InDoubt, m.Status, m.Void)
 	}
 }
 
@@ -746,19 +753,7 @@ func TestConfirmProvesTheProposal(t *testing.T) {
 	must(t, err)
 	_, err = p.run(p.b, waits.ID)
 	must(t, err)
-	p.clock.Advance(2 * time.Hour)
-	p.expire(p.a)
-	if a, m := p.copyOf(p.a), p.message(p.a, id); a.Status != coordination.ExpiredTask || !a.InDoubt || m.Status != coordination.MsgQueued {
-		t.Fatalf("a is %s, in doubt %v; its proposal is %s", a.Status, a.InDoubt, m.Status)
-	}
-	_, err = p.b.worker.Step(context.Background()) // the confirmation
-	must(t, err)
-	p.own(p.b, p.b.coordination.RevokeConnection)
-	p.deliver(p.a, p.b, p.a)
-	a, m := p.copyOf(p.a), p.message(p.a, id)
-	if a.Status != coordination.Confirmed || a.InDoubt || m.Status != coordination.MsgDelivered || m.Void {
-		t.Errorf("a is %s, in doubt %v; its proposal is %s, void %v", a.Status, a.InDoubt, m.Status, m.Void)
-	}
+	p.provenAfterExpiry(p.a, id)
 }
 
 func TestRevokedConnectionLeavesTasksOutOfStep(t *testing.T) {

@@ -50,8 +50,9 @@ func (c *sqliteConn) prepared(query string) (*sql.Stmt, error) {
 
 // steady keeps SQLite from planning a statement anew for each limit that is bound
 // to it: it looks at the value of a bare parameter, not at an expression. For the
-// same reason updates by id compare a status with (” || $1): with the bare one
-// SQLite asks each time whether an index on some statuses will do.
+// same reason updates by id compare a status with an empty text before the
+// parameter: with the bare one SQLite asks each time whether an index on some
+// statuses will do.
 func steady(query string) string { return strings.ReplaceAll(query, "LIMIT $", "LIMIT +$") }
 
 func (c *sqliteConn) exec(_ context.Context, query string, args []any) (int64, error) {
