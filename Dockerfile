@@ -1,5 +1,7 @@
 # One static binary in an otherwise empty image.
 FROM golang:1.26-bookworm AS build
+# The toolchain that go.mod names, which the image need not have yet.
+ENV GOTOOLCHAIN=auto
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

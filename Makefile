@@ -9,12 +9,15 @@ SEEDS    ?= 4000 # histories of the simulation of two nodes
 FUZZTIME ?= 5s   # for each fuzz target: a time, or a number like 3000x
 RACETIME ?= 30m  # limit of the tests of one package with -race
 
+# The toolchain that go.mod names, whose library has the fixes that releases have.
+export GOTOOLCHAIN ?= auto
+
 # The linter is fetched and built by Go itself, at this version.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 .PHONY: test
 test: packages check ## all of it: checks, tests on both databases, simulation, fuzzing
@@ -38,7 +41,7 @@ packages: ## install what the tests need: Debian packages, and MCP clients of ot
 	@.ci/npm
 
 .PHONY: check
-check: format vet generated lint ## what can be said without running anything
+check: format vet generated lint vulnerabilities ## what can be said without running anything
 
 .PHONY: format
 format:
@@ -52,6 +55,10 @@ vet:
 .PHONY: lint
 lint: ## golangci-lint with .golangci.yml
 	$(GO) run $(GOLANGCI) run --allow-parallel-runners --timeout 20m ./...
+
+.PHONY: vulnerabilities
+vulnerabilities: ## known weaknesses of the modules and of Go; .ci/vulnerabilities latest asks for the newest list
+	.ci/vulnerabilities
 
 .PHONY: generate
 generate: ## write what is generated anew

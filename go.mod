@@ -2,6 +2,8 @@ module agentlink
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	c2sp.org/CCTV/age v0.0.0-20260829155415-4448f2097b2d
 	filippo.io/age v1.3.2

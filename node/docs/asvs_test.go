@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,12 +83,13 @@ func TestASVSIsAnswered(t *testing.T) {
 
 // notMetItems are known; a row that joins them has to be a choice, and so has to be
 // written twice.
-var notMetItems = []string{"V11.2.2", "V15.2.1"}
+var notMetItems = []string{"V11.2.2"}
 
 const (
 	notMet       = "not met: "
 	doesNotApply = "N/A: "
 	inDocument   = "doc:"
+	byMake       = "make:"
 	// leastReason keeps reasons from being none.
 	leastReason = 15
 )
@@ -102,8 +104,11 @@ func TestASVSFindsWhatIsMissing(t *testing.T) {
 		return "", os.ErrNotExist
 	}
 	documents := func(name string) (string, error) {
-		if name == "node/docs/there.md" {
+		switch name {
+		case "node/docs/there.md":
 			return "# There\n\n## Some Words (here)\n", nil
+		case "Makefile":
+			return "test: check ## all\n\t$(MAKE) hostile\ncheck: lint ## a look\nlint:\nhostile:\nbench: ## by itself\n", nil
 		}
 		return "", os.ErrNotExist
 	}
@@ -120,11 +125,13 @@ func TestASVSFindsWhatIsMissing(t *testing.T) {
 		{"V10", "1", "j", "`doc:node/docs/there.md`"},
 		{"V11", "1", "", "`policy:TestThere`"},
 		{"V12", "1", "k", "N/A: there is nothing of the kind (`policy:TestGone`)."},
+		{"V13", "1", "l", "`make:lint`, `make:hostile`"},
+		{"V14", "1", "m", "`make:bench`"},
 	}
 	want := []string{
 		"V4: the reason is none: N/A: no", "V5: the reason is none: not met: ", "V6: no test, document or reason: by care", "V7: policy has no TestGone",
 		"V8: node/docs/there.md has no part elsewhere", "V9: there is no document node/docs/gone.md", "V10: node/docs/there.md has no part ",
-		"V11: it does not say what is asked", "V12: policy has no TestGone",
+		"V11: it does not say what is asked", "V12: policy has no TestGone", "V14: make test does not run bench",
 	}
 	if diff := cmp.Diff(want, unanswered(planted, tests, documents)); diff != "" {
 		t.Error(diff)
@@ -168,9 +175,15 @@ func unanswered(all []item, tests, documents func(string) (string, error)) (prob
 	return problems
 }
 
-// lacks says what is missing of a name in backticks: a test, or a part of a
-// document, as doc:path#heading.
+// lacks says what is missing of a name in backticks: a test, a part of a document,
+// as doc:path#heading, or a check of make test that is no Go test, as make:target.
 func lacks(name string, tests, documents func(string) (string, error)) string {
+	if target, found := strings.CutPrefix(name, byMake); found {
+		if makefile, err := documents("Makefile"); err != nil || !slices.Contains(madeFor(makefile, "test"), target) {
+			return "make test does not run " + target
+		}
+		return ""
+	}
 	if document, found := strings.CutPrefix(name, inDocument); found {
 		path, part, _ := strings.Cut(document, "#")
 		content, err := documents(path)
@@ -183,6 +196,24 @@ func lacks(name string, tests, documents func(string) (string, error)) string {
 		return ""
 	}
 	return absent(name, tests)
+}
+
+// madeFor lists what make makes for a target: what stands behind its colon, and what
+// its recipe calls make for, each with what is made for it.
+func madeFor(makefile, target string) (all []string) {
+	rule := regexp.MustCompile(`(?m)^` + target + `:(.*)\n((?:\t.*\n)*)`).FindStringSubmatch(makefile)
+	if rule == nil {
+		return nil
+	}
+	needs, _, _ := strings.Cut(rule[1], "##")
+	next := strings.Fields(needs)
+	for _, call := range regexp.MustCompile(`\$\(MAKE\) ([a-z-]+)`).FindAllStringSubmatch(rule[2], -1) {
+		next = append(next, call[1])
+	}
+	for _, n := range next {
+		all = append(append(all, n), madeFor(makefile, n)...)
+	}
+	return all
 }
 
 func readDocument(name string) (string, error) {
