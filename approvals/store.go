@@ -24,6 +24,8 @@ type Store interface {
 	// ExpireApproval writes status and MAC of an approval that had the status given
 	// as from, whatever its time; otherwise it is a conflict.
 	ExpireApproval(tx node.Tx, a Approval, from Status) error
+	// RenewMAC writes the MAC of an approval that is as it was.
+	RenewMAC(tx node.Tx, a Approval) error
 
 	// LockRequests lets one transaction at a time ask for approvals of an agent.
 	LockRequests(tx node.Tx, agentID string) error

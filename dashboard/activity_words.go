@@ -94,6 +94,7 @@ var happenedWords = map[audit.Type]string{
 	audit.NodeStarted:            "The node started",
 	audit.NodeBackedUp:           "You made a backup",
 	audit.NodeRestored:           "The node was restored from a backup",
+	audit.NodeMasterReplaced:     "The master key was replaced",
 	audit.Exported:               "The log was exported",
 	audit.Compared:               "The log was compared with what contacts kept of it",
 }

@@ -52,14 +52,20 @@ func lay(ctx context.Context, settings config.Config, o Options, master func() (
 	if err := f.openStore(ctx, settings, o); err != nil {
 		return f, err
 	}
-	f.audit = audit.New(f.store, f.master.Key(seal.UseAudit))
+	f.audit = newLog(f.store, f.master)
 	f.owner = owner.New(f.store, f.store, f.audit, o.IDs)
 	f.identity, err = identity.LoadOrCreate(ctx, f.store, f.store, o.IDs)
 	return f, plainly(err, "the node's identity cannot be read: the database may be another node's, or the master key")
 }
 
+// newLog makes the audit log. What contacts keep of its head stays under the key of the
+// first master key.
+func newLog(s *store.Store, master seal.Master) *audit.Log {
+	return audit.Renewed(s, master.Key(seal.UseAudit), master.First().Key(seal.UseAudit))
+}
+
 func (f *foundation) openStore(ctx context.Context, settings config.Config, o Options) (err error) {
-	box := seal.NewBox(f.master.Key(seal.UseRows))
+	box := f.master.Box()
 	f.store, err = store.Open(ctx, store.Config{URL: settings.Database.Reveal(), Box: box, Clock: o.Clock, Wrap: o.WrapDatabase})
 	if err != nil {
 		f.store = nil

@@ -114,11 +114,10 @@ func mayBeNew(settings config.Config) bool {
 }
 
 func loadMaster(settings config.Config, o Options) (seal.Master, error) {
-	passphrase := settings.MasterPassphrase()
-	if passphrase == nil {
-		passphrase = o.Passphrase
+	if err := refuseCutOff(settings.MasterKeyFile); err != nil {
+		return seal.Master{}, err
 	}
-	return seal.LoadMaster(settings.MasterKeyFile, passphrase)
+	return seal.LoadMaster(settings.MasterKeyFile, passphraseOf(settings, o))
 }
 
 func firstAgent(tx node.Tx, agents *policy.Service, actor node.Actor, setup Setup) (*MadeAgent, error) {

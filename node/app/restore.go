@@ -110,13 +110,13 @@ func newRestoring(settings config.Config, o Options) (*restoring, []byte, error)
 // nothing where that fails.
 func (r *restoring) fill(ctx context.Context, archive io.Reader) (err error) {
 	s, err := store.Open(ctx, store.Config{
-		URL: r.settings.Database.Reveal(), Box: seal.NewBox(r.master.Key(seal.UseRows)), Clock: r.options.Clock, Wrap: r.options.WrapDatabase,
+		URL: r.settings.Database.Reveal(), Box: r.master.Box(), Clock: r.options.Clock, Wrap: r.options.WrapDatabase,
 	})
 	if err != nil {
 		return cannotStart(plainly(err, fmt.Sprintf("the database %s cannot be reached (%s)", r.settings.Database, config.DatabaseURLName)))
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	r.foundation = &foundation{master: r.master, store: s, audit: audit.New(s, r.master.Key(seal.UseAudit))}
+	r.foundation = &foundation{master: r.master, store: s, audit: newLog(s, r.master)}
 	r.owner = owner.New(s, s, r.audit, r.options.IDs)
 	l := &loading{restoring: r}
 	if r.report.Report, err = backup.Read(archive, l.in(ctx)); err == nil {
@@ -192,7 +192,7 @@ func (r *restoring) services() *coordination.Service {
 func (r *restoring) approvals(epoch int64) *approvals.Service {
 	return approvals.New(approvals.Config{
 		Store: r.store, DB: r.store, IDs: r.options.IDs, Audit: r.audit, TTL: r.settings.ApprovalTTL, Epoch: epoch,
-		HashKey: r.master.Key(seal.UseApproval), MACKey: r.master.Key(seal.UseRowMAC),
+		HashKey: r.master.First().Key(seal.UseApproval), MACKey: r.master.Key(seal.UseRowMAC),
 	})
 }
 

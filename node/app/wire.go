@@ -58,7 +58,7 @@ func (n *Node) wireRules() (err error) {
 	}
 	n.approvals = approvals.New(approvals.Config{
 		Store: n.store, DB: n.store, IDs: n.options.IDs, Audit: n.audit,
-		HashKey: n.master.Key(seal.UseApproval), MACKey: n.master.Key(seal.UseRowMAC),
+		HashKey: n.master.First().Key(seal.UseApproval), MACKey: n.master.Key(seal.UseRowMAC),
 		TTL: n.settings.ApprovalTTL, Epoch: n.restoreEpoch,
 	})
 	return nil

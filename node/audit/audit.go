@@ -101,7 +101,13 @@ type Log struct {
 }
 
 // New makes a log. key is the subkey of the master key for the audit head.
-func New(store Store, key []byte) *Log { return &Log{store: store, key: key, shown: shownSeal(key)} }
+func New(store Store, key []byte) *Log { return Renewed(store, key, key) }
+
+// Renewed makes a log whose master key has followed another. first is the subkey of
+// the first one: what peers keep of the head stays sealed under it.
+func Renewed(store Store, key, first []byte) *Log {
+	return &Log{store: store, key: key, shown: shownSeal(first)}
+}
 
 // Append adds one event to the log. It gets its place when everything else of
 // the transaction is done, so that the head, which all writers need, is the last

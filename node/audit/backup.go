@@ -6,10 +6,11 @@ import (
 	"agentlink/node"
 )
 
-// What the owner does with copies of the whole node.
+// What the owner does with the whole node.
 const (
-	NodeBackedUp Type = "node.backed_up"
-	NodeRestored Type = "node.restored" // from a backup; what came after that backup is not known to the node
+	NodeBackedUp       Type = "node.backed_up"
+	NodeRestored       Type = "node.restored"            // from a backup; what came after that backup is not known to the node
+	NodeMasterReplaced Type = "node.master_key_replaced" // everything is sealed with a new master key
 )
 
 // BackedUp is the event of a backup that its owner holds.

@@ -20,6 +20,6 @@ var Types = []Type{
 	OwnerCreated, OwnerPasswordSet, OwnerAuthFailed, OwnerSessionOpened, OwnerSessionEnded, OwnerConfirmed, OwnerPasskeyAdded,
 	OwnerPasskeyRemoved, OwnerRecoveryCodesMade, OwnerRecoveryCodeUsed, OwnerLinkMade, OwnerLinkUsed,
 	KeyRotated, KeyErased,
-	NodeStarted, NodeBackedUp, NodeRestored,
+	NodeStarted, NodeBackedUp, NodeRestored, NodeMasterReplaced,
 	Exported, Compared,
 }

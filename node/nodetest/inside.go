@@ -15,14 +15,20 @@ func (n *Node) Inside() (*store.Store, seal.Master) {
 	if err != nil {
 		n.tb.Fatal(err)
 	}
+	return n.InsideWith(master), master
+}
+
+// InsideWith is Inside with another master key.
+func (n *Node) InsideWith(master seal.Master) *store.Store {
+	n.tb.Helper()
 	s, err := store.Open(n.tb.Context(), store.Config{
-		URL: n.settings.Database.Reveal(), Box: seal.NewBox(master.Key(seal.UseRows)), Clock: node.SystemClock{},
+		URL: n.settings.Database.Reveal(), Box: master.Box(), Clock: node.SystemClock{},
 	})
 	if err != nil {
 		n.tb.Fatal(err)
 	}
 	n.tb.Cleanup(func() { _ = s.Close() })
-	return s, master
+	return s
 }
 
 // Keys are the node's own secret keys.

@@ -2,7 +2,9 @@ package nodetest
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"os"
 	"path/filepath"
 
 	"agentlink/node/api/socket"
@@ -44,4 +46,34 @@ func (n *Node) Restore(content []byte, databaseURL string) app.RestoreReport {
 	n.settings = settings
 	n.serve()
 	return report
+}
+
+// ReplaceMaster stops the node, gives it a new master key, and starts it again.
+func (n *Node) ReplaceMaster() app.MasterReplaced {
+	n.tb.Helper()
+	n.Stop()
+	done, err := n.TryReplaceMaster()
+	if err != nil {
+		n.tb.Fatalf("replace the master key: %v", err)
+	}
+	n.Restart()
+	return done
+}
+
+// TryReplaceMaster gives a node that does not run a new master key.
+func (n *Node) TryReplaceMaster() (app.MasterReplaced, error) {
+	return app.ReplaceMaster(n.tb.Context(), n.settings, n.appOptions())
+}
+
+// Replica is a node on the same database that was not started, with a folder and a copy
+// of the master key of its own.
+func (n *Node) Replica() *Node {
+	n.tb.Helper()
+	r := &Node{tb: n.tb, options: n.options}
+	r.settings = r.load()
+	key, err := os.ReadFile(n.settings.MasterKeyFile)
+	if err := errors.Join(err, r.settings.MakeDataDir(), os.WriteFile(r.settings.MasterKeyFile, key, 0o600)); err != nil {
+		n.tb.Fatal(err)
+	}
+	return r
 }

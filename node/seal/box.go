@@ -71,14 +71,16 @@ type Box struct {
 	lookupKey []byte
 }
 
-// NewBox makes a box from the row-sealing key, Master.Key(UseRows).
+// NewBox makes a box from the row-sealing key; see Master.Box.
 func NewBox(key []byte) *Box {
 	values, err := chacha20poly1305.NewX(subkey(key, "box/value"))
 	if err != nil {
 		panic(err) // only for a key of another length
 	}
-	return &Box{values: values, agedKey: subkey(key, "box/wrap"), lookupKey: subkey(key, "box/lookup")}
+	return &Box{values: values, agedKey: subkey(key, "box/wrap"), lookupKey: lookupKey(key)}
 }
+
+func lookupKey(key []byte) []byte { return subkey(key, "box/lookup") }
 
 // subkey derives 32 bytes for one use.
 func subkey(key []byte, label string) []byte {

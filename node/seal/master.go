@@ -24,6 +24,8 @@ const (
 // node is derived. It prints as nothing but its name.
 type Master struct {
 	key []byte
+	// first is the first one that the node had; nil where key is.
+	first []byte
 }
 
 const masterSize = 32
@@ -42,6 +44,30 @@ func (m Master) Key(use Use) []byte {
 		panic("seal: this is no master key")
 	}
 	return subkey(m.key, "master/"+string(use))
+}
+
+// Next makes the master key that is to follow this one.
+func (m Master) Next() Master {
+	next := NewMaster()
+	next.first = m.First().key
+	return next
+}
+
+// First is the node's first master key. What is found again by a keyed hash, and what
+// contacts keep for the node, stays under keys of its; they open no row, and no row is
+// believed for them.
+func (m Master) First() Master {
+	if m.first == nil {
+		return m
+	}
+	return Master{key: m.first}
+}
+
+// Box makes the box that seals the values of rows.
+func (m Master) Box() *Box {
+	box := NewBox(m.Key(UseRows))
+	box.lookupKey = lookupKey(m.First().Key(UseRows))
+	return box
 }
 
 // String implements fmt.Stringer, GoString fmt.GoStringer and LogValue

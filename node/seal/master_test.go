@@ -154,7 +154,8 @@ func TestMasterFileRefusals(t *testing.T) {
 	}
 	for name, content := range map[string]string{
 		"empty": "", "only the prefix": masterPrefix, "short": line[:len(line)-2], "long": strings.TrimSuffix(line, "\n") + "A\n",
-		"two lines": line + line, "space before": " " + line, "return": strings.TrimSuffix(line, "\n") + "\r\n", "other base64": strings.Replace(line, "A", "+", 1),
+		"two lines": line + line, "a first key that is none": line + firstPrefix + "\n", "the first key first": keyLine(firstPrefix, make([]byte, 32)) + line,
+		"three lines": line + keyLine(firstPrefix, make([]byte, 32)) + line, "space before": " " + line, "return": strings.TrimSuffix(line, "\n") + "\r\n", "other base64": strings.Replace(line, "A", "+", 1),
 		"loose bits": strings.TrimSuffix(line, "A\n") + "B\n", "line break inside": line[:40] + "\n" + line[41:], "padding": strings.TrimSuffix(line, "A\n") + "=\n",
 		"other version": strings.Replace(line, "-1:", "-2:", 1), "huge": line + strings.Repeat("\n", 1<<20), "raw": strings.Repeat("k", 32),
 		"broken age file": ageFirstLine + "-> scrypt x\n",

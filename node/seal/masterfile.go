@@ -16,9 +16,11 @@ import (
 )
 
 // The file of a master key holds one line, masterPrefix and 43 characters of
-// base64url. With a passphrase the file is an age file whose content is that line.
+// base64url, and where that key has followed another a second line, firstPrefix and the
+// node's first key. With a passphrase the file is an age file whose content they are.
 const (
 	masterPrefix   = "agentlink-master-key-1:"
+	firstPrefix    = "agentlink-first-key-1:"
 	ageFirstLine   = "age-encryption.org/v1\n"
 	maxPrivateFile = 4 << 10
 )
@@ -40,17 +42,22 @@ func CreateMaster(path string, passphrase []byte) (Master, error) {
 
 func createMaster(path string, passphrase []byte, cost int) (Master, error) {
 	master := NewMaster()
-	content, err := master.marshal(passphrase, cost)
+	return master, master.save(path, passphrase, cost)
+}
+
+func (m Master) save(path string, passphrase []byte, cost int) error {
+	content, err := m.marshal(passphrase, cost)
 	if err != nil {
-		return Master{}, err
+		return err
 	}
-	if err := writeNew(path, content); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return Master{}, fmt.Errorf("there is already a master key at %s", path)
-		}
-		return Master{}, fmt.Errorf("the master key cannot be written: %w", err)
+	err = writeNew(path, content)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("there is already a master key at %s", path)
 	}
-	return master, nil
+	if err != nil {
+		return fmt.Errorf("the master key cannot be written: %w", err)
+	}
+	return nil
 }
 
 // LoadMaster reads the master key of a file. passphrase is called only where the
@@ -77,9 +84,12 @@ func LoadMaster(path string, passphrase func() ([]byte, error)) (Master, error) 
 }
 
 func (m Master) marshal(passphrase []byte, cost int) ([]byte, error) {
-	line := []byte(masterPrefix + base64.RawURLEncoding.EncodeToString(m.key) + "\n")
+	lines := []byte(keyLine(masterPrefix, m.key))
+	if m.first != nil {
+		lines = append(lines, keyLine(firstPrefix, m.first)...)
+	}
 	if len(passphrase) == 0 {
-		return line, nil
+		return lines, nil
 	}
 	recipient, err := age.NewScryptRecipient(string(passphrase))
 	if err != nil {
@@ -87,19 +97,30 @@ func (m Master) marshal(passphrase []byte, cost int) ([]byte, error) {
 	}
 	recipient.SetWorkFactor(cost)
 	defer debug.FreeOSMemory()
-	return encrypt(recipient, line)
+	return encrypt(recipient, lines)
+}
+
+func keyLine(prefix string, key []byte) string {
+	return prefix + base64.RawURLEncoding.EncodeToString(key) + "\n"
 }
 
 func parseMaster(text string) (Master, bool) {
-	encoded, found := strings.CutPrefix(strings.TrimSuffix(text, "\n"), masterPrefix)
+	line, second, followed := strings.Cut(strings.TrimSuffix(text, "\n"), "\n")
+	key, ok := parseKeyLine(masterPrefix, line)
+	if !ok || !followed {
+		return Master{key: key}, ok
+	}
+	first, ok := parseKeyLine(firstPrefix, second)
+	return Master{key: key, first: first}, ok
+}
+
+func parseKeyLine(prefix, line string) ([]byte, bool) {
+	encoded, found := strings.CutPrefix(line, prefix)
 	if !found || len(encoded) != base64.RawURLEncoding.EncodedLen(masterSize) {
-		return Master{}, false
+		return nil, false
 	}
 	key, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	if err != nil || len(key) != masterSize {
-		return Master{}, false
-	}
-	return Master{key: key}, true
+	return key, err == nil && len(key) == masterSize
 }
 
 func withPassphrase(path string, sealed []byte, passphrase func() ([]byte, error)) ([]byte, error) {

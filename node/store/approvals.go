@@ -70,6 +70,11 @@ func (s *Store) ExpireApproval(tx node.Tx, a approvals.Approval, from approvals.
 		a.Status, a.MAC, a.ID, from))
 }
 
+// RenewMAC implements approvals.Store.
+func (s *Store) RenewMAC(tx node.Tx, a approvals.Approval) error {
+	return changed(s.exec(tx, `UPDATE approvals SET mac = $1, rev = rev + 1 WHERE id = $2`, a.MAC, a.ID))
+}
+
 // LockRequests implements approvals.Store.
 func (s *Store) LockRequests(tx node.Tx, agentID string) error {
 	_, err := s.exec(tx, `INSERT INTO approval_queues (agent_id, rev) VALUES ($1, 1)

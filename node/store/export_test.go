@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"agentlink/node"
+	"agentlink/node/seal"
 )
 
 // Exec, One and Each run the statements of tests.
@@ -29,3 +30,6 @@ func (s *Store) Statements() []string {
 	defer func() { e.free <- conn }()
 	return slices.Sorted(maps.Keys(conn.statements))
 }
+
+// SetBox gives the store another box, as a restart with another master key does.
+func (s *Store) SetBox(box *seal.Box) { s.box = box }

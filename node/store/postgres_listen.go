@@ -13,6 +13,9 @@ import (
 // since PostgreSQL cuts names at 63 bytes.
 const channel = "'agentlink_' || md5(current_schema())"
 
+// listening is an advisory lock that all share who listen on a schema.
+const listening = "hashtextextended('agentlink listening ' || current_schema(), 0)"
+
 const (
 	firstReconnect = 100 * time.Millisecond
 	lastReconnect  = 5 * time.Second
@@ -54,7 +57,8 @@ func (e *postgres) hearOnce(hub *wakeHub) bool {
 		_ = conn.Close(ctx)
 	}()
 	var name string
-	if err := conn.QueryRow(e.ctx, "SELECT "+channel).Scan(&name); err != nil {
+	var free bool
+	if err := conn.QueryRow(e.ctx, "SELECT "+channel+", pg_try_advisory_lock_shared("+listening+")").Scan(&name, &free); err != nil || !free {
 		return false
 	}
 	if _, err := conn.Exec(e.ctx, "LISTEN "+pgx.Identifier{name}.Sanitize()); err != nil {

@@ -153,6 +153,16 @@ func (e *sqliteFile) announce(querier, []string) error { return nil }
 
 func (e *sqliteFile) listen(*wakeHub) {}
 
+func (e *sqliteFile) othersListen(context.Context, querier) (bool, error) { return false, nil }
+
+// rewrite writes the whole file anew, and empties its log of writes.
+func (e *sqliteFile) rewrite(ctx context.Context, _ []string) error {
+	return e.alone(ctx, func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+		return err
+	})
+}
+
 // close waits for running readers and for the writer.
 func (e *sqliteFile) close() error {
 	e.writer.close()

@@ -59,6 +59,11 @@ func (e *sqliteMemory) announce(querier, []string) error { return nil }
 
 func (e *sqliteMemory) listen(*wakeHub) {}
 
+func (e *sqliteMemory) othersListen(context.Context, querier) (bool, error) { return false, nil }
+
+// rewrite has no file whose former content could be read.
+func (e *sqliteMemory) rewrite(context.Context, []string) error { return nil }
+
 func (e *sqliteMemory) close() error {
 	close(e.stop)
 	conn := <-e.free

@@ -73,7 +73,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
 	root.PersistentFlags().StringVar(&c.data, "data", "", "data folder of the node (default $AGENTLINK_DATA_DIR, else ~/.local/share/agentlink)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for programs")
-	c.group(root, aboutNode, c.serve(), c.init(), c.status(), c.link(), c.password(), c.key(), c.backup(), c.restore(), c.version(), c.demo())
+	c.group(root, aboutNode, c.serve(), c.init(), c.status(), c.link(), c.password(), c.key(), c.backup(), c.restore(), c.rekey(), c.version(), c.demo())
 	c.group(root, "Commands of the owner:", c.agent(), c.connection(), c.grant(), c.overlay(), c.approvals(), c.tasks(), c.messages())
 	c.group(root, "Commands of an agent:", c.mcp(), c.hookup(), c.skill())
 	c.group(root, "Evidence:", c.audit(), c.receipt())
