@@ -20,7 +20,7 @@ const (
 	Nothing  Verdict = "nothing"  // the peer has kept no head yet
 	Agrees   Verdict = "agrees"   // the row is the one that was shown
 	Restored Verdict = "restored" // it is not, as a restore in this log explains
-	NotOurs  Verdict = "not_ours" // the peer gave what this node, with its present master key, never sealed for it
+	NotOurs  Verdict = "not_ours" // the peer gave what this node, with its first master key, never sealed for it
 	Fewer    Verdict = "fewer"    // the log has fewer rows than were shown
 	Differs  Verdict = "differs"  // another row stands there
 )

@@ -1,8 +1,11 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -124,5 +127,59 @@ func countSealed(t *testing.T, s *store.Store) (count int64) {
 		}
 		return nil
 	})
+	return count
+}
+
+// TestRewrite: a former value, which a plain update leaves in the file's free pages, is
+// gone from every file of the database.
+func TestRewrite(t *testing.T) {
+	t.Parallel()
+	database := storetest.SQLite(t)
+	s, next := database.Open(t), seal.NewMaster()
+	var former [][]byte
+	inTx(t, s, func(tx node.Tx) error {
+		for i := range 500 {
+			if err := s.SetSetting(tx, fmt.Sprint(i), bytes.Repeat([]byte("value "), 50)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	inTx(t, s, func(tx node.Tx) error {
+		return s.Each(tx, `SELECT value FROM settings`, nil, func(scan func(...any) error) error {
+			var value []byte
+			err := scan(&value)
+			former = append(former, value)
+			return err
+		})
+	})
+	inTx(t, s, func(tx node.Tx) error { _, err := s.Reseal(tx, next.Box()); return err })
+	if inFiles(t, database, former) == 0 {
+		t.Error("nothing former is left even without Rewrite: this test says nothing")
+	}
+	if err := s.Rewrite(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := inFiles(t, database, former); left > 0 {
+		t.Errorf("%d of %d former values are still there", left, len(former))
+	}
+}
+
+// inFiles counts the values that the files of a database hold.
+func inFiles(t *testing.T, database storetest.Database, values [][]byte) (count int) {
+	t.Helper()
+	files, err := filepath.Glob(strings.TrimPrefix(database.URL, "sqlite:") + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, value := range values {
+			count += bytes.Count(content, value)
+		}
+	}
 	return count
 }
