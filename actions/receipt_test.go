@@ -16,6 +16,7 @@ import (
 	"agentlink/actions"
 	"agentlink/node"
 	"agentlink/node/audit"
+	"agentlink/node/display"
 	"agentlink/node/token"
 	"agentlink/policy"
 )
@@ -185,7 +186,7 @@ func TestReceiptFile(t *testing.T) {
 	}
 	known := token.Fingerprint(w.key)
 	for fingerprint, want := range map[string]string{
-		known: "", token.Grouped(known): "", strings.ToUpper(known): "", known[:51] + "x": "unauthorized", "other": "unauthorized",
+		known: "", display.Grouped(known): "", strings.ToUpper(known): "", known[:51] + "x": "unauthorized", "other": "unauthorized",
 	} {
 		if _, err := verify(t, w.receiptFile(run), fingerprint); problem(err) != want {
 			t.Errorf("fingerprint %q: %v, want %q", fingerprint, err, want)

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"agentlink/coordination"
-	"agentlink/dashboard/view"
 	"agentlink/node"
 	"agentlink/node/audit"
+	"agentlink/node/display"
 	"agentlink/node/token"
 	"agentlink/policy"
 )
@@ -47,7 +47,7 @@ func withOffer(t *testing.T, disputed string) (b *bundle, c coordination.Connect
 func TestNewKeyOfAContact(t *testing.T) {
 	b, c, fingerprint := withOffer(t, "")
 	b.get("/").want(http.StatusOK).says("announces a new key", "One thing waits for you")
-	b.get("/contacts/"+c.ID).want(http.StatusOK).says("Their key changes", view.Grouped(fingerprint))
+	b.get("/contacts/"+c.ID).want(http.StatusOK).says("Their key changes", display.Grouped(fingerprint))
 	b.get("/contacts/"+c.ID+"/key").want(http.StatusOK).says("The new key", "The key that you know")
 	answer := url.Values{"decision": {"accept"}, "fingerprint": {c.Peer.Fingerprint}}
 	b.post("/contacts/"+c.ID+"/key", answer).want(http.StatusConflict)
@@ -93,7 +93,7 @@ func TestReplaceTheNodesKey(t *testing.T) {
 	if after == before || b.happened(audit.KeyRotated) != 1 {
 		t.Fatalf("%s after %s", after, before)
 	}
-	b.get("/settings/key").want(http.StatusOK).says("All contacts have accepted", view.Grouped(before))
+	b.get("/settings/key").want(http.StatusOK).says("All contacts have accepted", display.Grouped(before))
 	for _, id := range []string{ofScout.ID, ofJuno.ID} {
 		if c := b.connectionNow(id); c.Peer.Fingerprint != after || c.KnownKey != after || c.Offer != nil {
 			t.Errorf("within the node: %+v", c)

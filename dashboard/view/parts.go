@@ -64,18 +64,6 @@ func Until(at, now time.Time) string {
 	return fmt.Sprintf("in %d days", int(left.Hours()/24))
 }
 
-// Grouped parts a hash or fingerprint into groups of eight.
-func Grouped(hash string) string {
-	var out strings.Builder
-	for i, char := range hash {
-		if i > 0 && i%8 == 0 {
-			out.WriteByte(' ')
-		}
-		out.WriteRune(char)
-	}
-	return out.String()
-}
-
 // Rows writes JSON as rows, one for each value, named by its path. Nothing is cut.
 func Rows(raw json.RawMessage) []Parameter {
 	values := display.Rows(raw)

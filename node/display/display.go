@@ -54,6 +54,16 @@ func escape(r rune, raw string) string {
 	return fmt.Sprintf(`\u{%04X}`, r)
 }
 
+// Grouped is a fingerprint or hash as people compare it, in groups of four.
+func Grouped(hash string) string {
+	var groups []string
+	for len(hash) > 4 {
+		groups = append(groups, hash[:4])
+		hash = hash[4:]
+	}
+	return strings.Join(append(groups, hash), " ")
+}
+
 // Visible says whether a character shows itself and nothing else: letters,
 // marks, numbers, punctuation, symbols and the plain space, without those that
 // Unicode lets a renderer ignore.

@@ -87,3 +87,12 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%s reads as %q, %v", shown, back["text"], err)
 	}
 }
+
+func TestGrouped(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abcd", "abcde": "abcd e", "abcdefghij": "abcd efgh ij"} {
+		if got := display.Grouped(text); got != want {
+			t.Errorf("%q is grouped as %q", text, got)
+		}
+	}
+}

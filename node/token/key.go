@@ -21,16 +21,6 @@ func Fingerprint(key ed25519.PublicKey) string {
 	return strings.ToLower(fingerprintEncoding.EncodeToString(sum[:]))
 }
 
-// Grouped is a fingerprint as people compare it, in groups of four.
-func Grouped(fingerprint string) string {
-	var groups []string
-	for len(fingerprint) > 4 {
-		groups = append(groups, fingerprint[:4])
-		fingerprint = fingerprint[4:]
-	}
-	return strings.Join(append(groups, fingerprint), " ")
-}
-
 // ParseKey reads an Ed25519 public key of 32 bytes. Keys of low order are
 // refused, since one signature fits every message under them, and so are
 // encodings that are not the one of their point. Code: bad_request.

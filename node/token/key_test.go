@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
-	"strings"
 	"testing"
 
 	"agentlink/node"
@@ -80,15 +79,6 @@ func TestFingerprint(t *testing.T) {
 	fingerprint := Fingerprint(key)
 	if want := "eh7ddx5bksrgcytl7bkai36se4nxx3klnk7elksyq57pi74xeg4q"; fingerprint != want {
 		t.Errorf("%s, want %s", fingerprint, want)
-	}
-	grouped := Grouped(fingerprint)
-	if strings.ReplaceAll(grouped, " ", "") != fingerprint || len(strings.Fields(grouped)) != 13 || len(strings.Fields(grouped)[12]) != 4 {
-		t.Errorf("%q", grouped)
-	}
-	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abcd", "abcde": "abcd e"} {
-		if got := Grouped(text); got != want {
-			t.Errorf("%q is grouped as %q", text, got)
-		}
 	}
 }
 

@@ -104,7 +104,7 @@ func (c *cli) showExport(v verifiedExport, compared bool) error {
 			return
 		}
 		c.say("The log is whole: %d rows, head %s", v.Rows, v.Head)
-		c.facts("Node", display.Text(v.Host), "Signed by", grouped(v.Fingerprint), "Exported", when(v.ExportedAt))
+		c.facts("Node", display.Text(v.Host), "Signed by", display.Grouped(v.Fingerprint), "Exported", when(v.ExportedAt))
 		if !compared {
 			c.say("Compare the fingerprint with the one that you know the node by.")
 		}

@@ -13,6 +13,7 @@ import (
 	"agentlink/node/app"
 	"agentlink/node/backup"
 	"agentlink/node/config"
+	"agentlink/node/display"
 	"agentlink/node/seal"
 )
 
@@ -142,7 +143,7 @@ func (c *cli) stoppedNode(settings config.Config) source {
 
 func (c *cli) showBackup(made madeBackup) {
 	c.say("The backup is whole: %s", made.File)
-	c.facts("Node", grouped(made.Fingerprint), "Made", when(made.MadeAt), "Rows", fmt.Sprint(made.Rows),
+	c.facts("Node", display.Grouped(made.Fingerprint), "Made", when(made.MadeAt), "Rows", fmt.Sprint(made.Rows),
 		"Audit log", fmt.Sprintf("%d rows, head %s", made.AuditRows, made.AuditHash))
 	c.say("\nThe master key is not in it. Keep apart from it: a copy of the master key file, and what opens the archive.")
 }

@@ -7,6 +7,7 @@ import (
 
 	"agentlink/coordination"
 	"agentlink/node/api/socket"
+	"agentlink/node/display"
 )
 
 func (c *cli) connection() *cobra.Command {
@@ -79,10 +80,10 @@ func (c *cli) showConnection(k socket.Connection) {
 	}
 	var offered, disputed string
 	if k.OfferedKey != nil {
-		offered, disputed = grouped(k.OfferedKey.Fingerprint), grouped(k.OfferedKey.Disputed)
+		offered, disputed = display.Grouped(k.OfferedKey.Fingerprint), display.Grouped(k.OfferedKey.Disputed)
 	}
 	c.facts("Id", k.ID, "Agent", k.Agent, "Contact", k.Contact, "Status", string(k.Status)+" ("+asked+")",
-		"Fingerprint", grouped(k.Fingerprint), "New key", offered, "Contradicts", disputed, "Note", k.Note, "Remarks", remarks(k),
+		"Fingerprint", display.Grouped(k.Fingerprint), "New key", offered, "Contradicts", disputed, "Note", k.Note, "Remarks", remarks(k),
 		"Made", when(k.CreatedAt), "Changed", when(k.UpdatedAt))
 }
 
@@ -144,7 +145,7 @@ func (c *cli) checkRequest(cmd *cobra.Command, k socket.Connection, fingerprint 
 	}
 	fingerprint = strings.ToLower(strings.ReplaceAll(fingerprint, " ", ""))
 	if fingerprint != "" && fingerprint != k.Fingerprint {
-		return unsafe("The contact's node has another fingerprint than the one given: %s", grouped(k.Fingerprint))
+		return unsafe("The contact's node has another fingerprint than the one given: %s", display.Grouped(k.Fingerprint))
 	}
 	if !c.json {
 		c.say("You accept this connection:")

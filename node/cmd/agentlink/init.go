@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlink/node/app"
+	"agentlink/node/display"
 	"agentlink/policy"
 )
 
@@ -69,7 +70,7 @@ func (c *cli) newPassphrase() ([]byte, error) {
 func (c *cli) showMade(made app.Made) {
 	c.say("The node is made. Keep a copy of its master key elsewhere.")
 	c.facts("Owner", made.Owner, "Data folder", made.DataDir, "Database", made.Database,
-		"Master key", made.MasterKeyFile, "Fingerprint", grouped(made.Fingerprint))
+		"Master key", made.MasterKeyFile, "Fingerprint", display.Grouped(made.Fingerprint))
 	if made.Agent != nil {
 		c.say("\nThe agent's key is shown only now:")
 		c.facts("Handle", made.Agent.Handle, "Id", made.Agent.ID, "Mode", string(made.Agent.Mode), "Key", made.Agent.Key)

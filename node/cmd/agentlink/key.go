@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlink/node/api/socket"
+	"agentlink/node/display"
 )
 
 func (c *cli) key() *cobra.Command {
@@ -32,11 +33,11 @@ func (c *cli) keyShow() *cobra.Command {
 }
 
 func (c *cli) showKeys(keys socket.Keys) {
-	c.facts("Fingerprint", grouped(keys.Fingerprint), "Public key", keys.PublicKey, "Since", when(keys.Since))
+	c.facts("Fingerprint", display.Grouped(keys.Fingerprint), "Public key", keys.PublicKey, "Since", when(keys.Since))
 	for _, k := range keys.Earlier {
 		c.say("")
 		c.say("An earlier key, until %s:", when(k.Until))
-		c.facts("Fingerprint", grouped(k.Fingerprint), "Public key", k.PublicKey, "Secret part", secretPart(k))
+		c.facts("Fingerprint", display.Grouped(k.Fingerprint), "Public key", k.PublicKey, "Secret part", secretPart(k))
 		if k.ErasedAt == nil {
 			c.say("  Contacts that have not accepted the key after it:")
 		} else if len(k.Waiting) > 0 {
@@ -78,7 +79,7 @@ face to face. Your agents fetch a new access token by themselves.`,
 			}
 			return c.print(done, func() {
 				c.say("The node has a new key.")
-				c.facts("Fingerprint", grouped(done.Fingerprint), "Before", grouped(done.Before), "Contacts told", fmt.Sprint(done.Told))
+				c.facts("Fingerprint", display.Grouped(done.Fingerprint), "Before", display.Grouped(done.Before), "Contacts told", fmt.Sprint(done.Told))
 			})
 		},
 	}
@@ -145,7 +146,7 @@ func (c *cli) decideKey(cmd *cobra.Command, id, fingerprint, command, question s
 	}
 	fingerprint = strings.ToLower(strings.ReplaceAll(fingerprint, " ", ""))
 	if fingerprint != "" && fingerprint != k.OfferedKey.Fingerprint {
-		return unsafe("The new key has another fingerprint than the one given: %s", grouped(k.OfferedKey.Fingerprint))
+		return unsafe("The new key has another fingerprint than the one given: %s", display.Grouped(k.OfferedKey.Fingerprint))
 	}
 	if question != "" && fingerprint == "" {
 		if !c.json {
@@ -159,5 +160,5 @@ func (c *cli) decideKey(cmd *cobra.Command, id, fingerprint, command, question s
 	if err != nil {
 		return err
 	}
-	return c.print(k, func() { c.say("%s is known by the key %s.", k.Contact, grouped(k.Fingerprint)) })
+	return c.print(k, func() { c.say("%s is known by the key %s.", k.Contact, display.Grouped(k.Fingerprint)) })
 }

@@ -104,16 +104,6 @@ func when(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05 MST")
 }
 
-// grouped prints a fingerprint in groups of four, for reading it out.
-func grouped(fingerprint string) string {
-	var groups []string
-	for len(fingerprint) > 4 {
-		groups = append(groups, fingerprint[:4])
-		fingerprint = fingerprint[4:]
-	}
-	return strings.Join(append(groups, fingerprint), " ")
-}
-
 func yes(value bool, text string) string {
 	if value {
 		return text

@@ -12,6 +12,7 @@ import (
 	"agentlink/actions"
 	"agentlink/node"
 	"agentlink/node/api/socket"
+	"agentlink/node/display"
 )
 
 func (c *cli) receipt() *cobra.Command {
@@ -101,7 +102,7 @@ func (c *cli) readFile(path string) ([]byte, error) {
 
 func (c *cli) showReceipt(v actions.VerifiedReceipt, compared bool) {
 	c.say("The receipt is genuine.")
-	c.facts("Signed by", grouped(v.Fingerprint), "Action", v.Action, "Decision", v.Decision, "Decided", when(v.DecidedAt),
+	c.facts("Signed by", display.Grouped(v.Fingerprint), "Action", v.Action, "Decision", v.Decision, "Decided", when(v.DecidedAt),
 		"Ran", when(v.ExecutedAt), "Code", v.Code, "Simulated", yes(v.Simulated, "yes: nothing outside the node was touched"),
 		"Run", v.RunID, "Approval", v.ApprovalID, "Audit row", fmt.Sprint(v.Position))
 	if v.ParametersMatch {

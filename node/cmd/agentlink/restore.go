@@ -10,6 +10,7 @@ import (
 
 	"agentlink/node/app"
 	"agentlink/node/config"
+	"agentlink/node/display"
 	"agentlink/node/seal"
 )
 
@@ -101,7 +102,7 @@ func (c *cli) openingKey(cmd *cobra.Command, flags restoreFlags) (key seal.Archi
 
 func (c *cli) showRestore(path string, r app.RestoreReport) {
 	facts := []string{
-		"Node", grouped(r.Fingerprint), "Backup from", when(r.MadeAt), "Rows", fmt.Sprint(r.Rows), "Values opened", fmt.Sprint(r.Values),
+		"Node", display.Grouped(r.Fingerprint), "Backup from", when(r.MadeAt), "Rows", fmt.Sprint(r.Rows), "Values opened", fmt.Sprint(r.Values),
 		"Audit log", fmt.Sprintf("%d rows, head %s", r.AuditRows, r.AuditHash), "Unfinished runs", fmt.Sprint(r.LostRuns),
 	}
 	if r.DataDir == "" {

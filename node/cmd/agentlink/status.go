@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlink/node/api/socket"
+	"agentlink/node/display"
 )
 
 func (c *cli) status() *cobra.Command {
@@ -27,7 +28,7 @@ head of the audit log. The exit code is 3 where no node runs.`,
 
 func (c *cli) showStatus(s socket.Status) {
 	c.say("AgentLink %s, pid %d, up since %s", s.Version, s.PID, when(s.StartedAt))
-	c.facts("Owner", s.Owner, "Host", s.Host, "Fingerprint", grouped(s.Fingerprint), "Agents' API", s.AgentsURL,
+	c.facts("Owner", s.Owner, "Host", s.Host, "Fingerprint", display.Grouped(s.Fingerprint), "Agents' API", s.AgentsURL,
 		"Peers", s.PeersURL, "Database", s.Database, "Data folder", s.DataDir,
 		"Agents", counts(s.Agents), "Connections", counts(s.Connections), "Open tasks", counts(s.Tasks),
 		"Audit log", fmt.Sprintf("%d rows, head %s", s.AuditRows, s.AuditHead))
