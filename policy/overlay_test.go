@@ -117,6 +117,33 @@ func TestOverlayVersions(t *testing.T) {
 	}
 }
 
+// late is a store in which another session of the owner's is a moment faster.
+type late struct{ policy.Store }
+
+func (l late) InsertOverlay(tx node.Tx, o policy.Overlay) (bool, error) {
+	theirs := o
+	theirs.ID, theirs.Version, theirs.Source = "theirs", "their version", keepsAll
+	if fresh, err := l.Store.InsertOverlay(tx, theirs); !fresh || err != nil {
+		return fresh, err
+	}
+	return l.Store.InsertOverlay(tx, o)
+}
+
+// TestOverlaysAtOnce: of two sessions that store the same number one is told that the
+// rules have changed, and nothing of its text holds.
+func TestOverlaysAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	slow := policy.New(policy.Config{Store: late{b.store}, IDs: node.RandomIDs{}, Audit: audit.New(b.store, []byte("key")), Decider: b.engine, Imaginer: b.engine})
+	b.refused(t, node.Conflict, func(tx node.Tx) error {
+		_, err := slow.SetOverlay(tx, owner, refusesAnna, 0)
+		return err
+	})
+	if set := b.logged(t, audit.OverlaySet); len(set) != 0 {
+		t.Errorf("the log says %v", set)
+	}
+}
+
 // TestForeseeOverlay: decisions are made again at the time at which they were made,
 // and explained again under the rules that hold.
 func TestForeseeOverlay(t *testing.T) {
