@@ -327,6 +327,18 @@ func TestNewNeedsWhatItRecordsWith(t *testing.T) {
 	}
 }
 
+func TestDeadlinesByThemselves(t *testing.T) {
+	t.Parallel()
+	store := newMemoryStore()
+	e, err := New(Config{Store: store, IDs: &counter{}, Audit: audit.New(store, []byte("key"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.evaluator.deadline != 5*time.Second || e.ownLimit != ownLimit {
+		t.Errorf("a decision has %v, rules of the owner's %v", e.evaluator.deadline, e.ownLimit)
+	}
+}
+
 // notOfTheRules are the reasons that stand in Go: where the rules gave no answer, and
 // those of the owner's own.
 var notOfTheRules = []policy.Reason{policy.EngineError, policy.OwnRulesHold, policy.OwnRulesRefuse, policy.OwnRulesFailed}

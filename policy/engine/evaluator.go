@@ -107,11 +107,11 @@ func readAnswer(value any, set *ruleSet) (policy.Answer, bool) {
 	if len(parts) != 3 {
 		return policy.Answer{}, false
 	}
-	outcome, isOutcome := parts[0].(string)
-	reason, isReason := parts[1].(string)
+	outcome, _ := parts[0].(string) // "" is none of them
+	reason, _ := parts[1].(string)
 	grant, isGrant := parts[2].(string)
 	_, live := set.live[grant]
 	answer := policy.Answer{Outcome: policy.Outcome(outcome), Reason: policy.Reason(reason), GrantID: grant}
-	return answer, isOutcome && isReason && isGrant && (live || grant == "") &&
+	return answer, isGrant && (live || grant == "") &&
 		slices.Contains(policy.Outcomes, answer.Outcome) && slices.Contains(policy.Reasons, answer.Reason)
 }

@@ -108,3 +108,41 @@ func TestImagineEvaluatesOnce(t *testing.T) {
 		t.Errorf("over the limit: got %s", got)
 	}
 }
+
+// TestImagineReadsALimitAlone: the amount counts where a limit is the only constraint.
+func TestImagineReadsALimitAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.setRules(policy.Assisted, grant("", "disclose.budget", policy.Allow, maxAmount(30)))
+	imagined := b.imagine(t, policy.Change{})
+	for budget, want := range map[float64]policy.Outcome{25: policy.Allowed, 31: policy.Held} {
+		got := imagined.Decide(policy.Request{
+			AgentID: agentID, Contact: anna, Connection: "active", AmountField: "budget", Fields: map[string]any{"budget": budget},
+			Capabilities: []string{policy.DiscloseBudget},
+		})[0].Outcome
+		if got != want {
+			t.Errorf("%v: got %s, want %s", budget, got, want)
+		}
+	}
+}
+
+// TestImagineGivesUp: rules of the owner's that run out of time are not asked for each
+// of thousands of decisions.
+func TestImagineGivesUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.setOwn(ownHead + `decision := "keep"`)
+	b.setRules(policy.Autonomous)
+	imagined := b.imagine(t, policy.Change{}).(*imaginedRules)
+	for range maxStuck { // so that each counts as out of time at once
+		imagined.set.overlay.stuck <- struct{}{}
+	}
+	for range 3 * maxLate {
+		if got := imagined.Decide(toAnna("message.send"))[0]; got.Outcome != policy.Refused || got.Reason != policy.OwnRulesFailed {
+			t.Errorf("got %+v", got)
+		}
+	}
+	if imagined.late != maxLate {
+		t.Errorf("they ran out of time %d times, want %d", imagined.late, maxLate)
+	}
+}
