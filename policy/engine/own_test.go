@@ -323,6 +323,10 @@ func TestMissingOrChangedTextRefuses(t *testing.T) {
 	delete(b.store.overlays, b.own)
 	b.setRules(policy.Autonomous)
 	wantOwnFailure(t, b, failedMissing)
+	forecast, err := b.Capabilities(at(noon), with(toAnna(), func(r *policy.Request) { r.AgentID = agentID }), []string{"message.send"})
+	if err != nil || forecast[0].Outcome != policy.Refused || forecast[0].Reason != policy.OwnRulesFailed {
+		t.Errorf("the forecast is %+v, %v", forecast, err)
+	}
 }
 
 // Memory is keyed by the overlay too: even where nobody raised the revision.
