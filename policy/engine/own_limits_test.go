@@ -91,7 +91,7 @@ func TestExactNumbers(t *testing.T) {
 	}{
 		"plus":  {ast.Number("9007199254740990"), ast.Number("1"), "9007199254740991"},
 		"minus": {ast.Number("-9007199254740990"), ast.Number("1"), "-9007199254740991"},
-		"mul":   {ast.Number("0"), ast.Number("-1"), "0"}, // and no -0, which is another text
+		"mul":   {ast.Number("0"), ast.Number("-1"), "0"},                  // and no -0, which is another text
 		"rem":   {ast.Number("1000007"), ast.Number("2000000"), "1000007"}, // and no 1.000007e+06
 		"div":   {ast.Number("1"), ast.Number("4"), "0.25"},
 	} {
