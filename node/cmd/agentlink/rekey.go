@@ -17,10 +17,10 @@ place of the old one, protected by the same passphrase where there is one. Do it
 somebody may have read the master key. Stop the node first, every process of it. What
 is cut off is finished by the same command; until then the node does not start.
 
-A copy of the database that was made before opens with the old key, and so does a
-backup: keep the old key as long as such a backup, or make a new one and delete both.
-Whoever has both can read that copy, and the key in it that your node signs with:
-node/docs/keys.md says what else to replace then.
+A backup from before opens with the old key alone, which is gone afterwards: copy its
+file first and keep it as long as such a backup, or make a new backup and delete both.
+Whoever has the old key and a copy of the database from before can read that copy, and
+the key in it that your node signs with: node/docs/keys.md says what else to replace.
 
 ` + settingsHelp,
 		Example: `  agentlink rekey
@@ -30,7 +30,7 @@ node/docs/keys.md says what else to replace then.
 			if err != nil {
 				return err
 			}
-			if err := c.sure(yes, "Replace the master key "+settings.MasterKeyFile+"?"); err != nil {
+			if err := c.sure(yes, "Replace the master key "+settings.MasterKeyFile+"? Backups from before need a copy of it."); err != nil {
 				return err
 			}
 			done, err := app.ReplaceMaster(cmd.Context(), settings, app.Options{Log: c.logger(false), Passphrase: c.passphrase})
