@@ -12,6 +12,7 @@ import (
 	"agentlink/coordination"
 	"agentlink/coordination/wire"
 	"agentlink/node"
+	"agentlink/node/audit"
 	"agentlink/policy"
 )
 
@@ -603,6 +604,9 @@ func TestVoidTakesTheNumber(t *testing.T) {
 			if !p.copyOf(p.a).InDoubt {
 				t.Fatal("a is not in doubt")
 			}
+			if got := p.events(p.a, audit.TaskVoided, sent.ID); got != 1 {
+				t.Errorf("%d rows of the log say that it is being taken back", got)
+			}
 			p.refused(p.a, node.ReasonInDoubt, p.cancelling(p.a))
 			p.deliver(p.a)
 			latest := 1
@@ -615,6 +619,13 @@ func TestVoidTakesTheNumber(t *testing.T) {
 			}
 			if m := p.message(p.a, sent.ID); m.Void == arrives {
 				t.Errorf("void is %v", m.Void)
+			}
+			said := 2 // that it is being taken back, and that it was
+			if arrives {
+				said = 1
+			}
+			if got := p.events(p.a, audit.TaskVoided, sent.ID); got != said {
+				t.Errorf("%d rows of the log, want %d", got, said)
 			}
 			p.ungrant(p.a)
 			p.write(p.a, p.proposing(p.a, "2027-01-19"))
