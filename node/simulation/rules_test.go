@@ -635,6 +635,30 @@ func TestVoidTakesTheNumber(t *testing.T) {
 	}
 }
 
+// What rests on a message that falls, and has not left, falls with it: it is not sent
+// for the contact to reject.
+func TestWhatRestsOnItFallsToo(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	first := p.write(p.a, p.proposing(p.a, "2027-01-16"))
+	second := p.write(p.a, p.proposing(p.a, "2027-01-17"))
+	p.grant(p.a, "task.propose", policy.Deny)
+	_, err := p.a.worker.Step(context.Background())
+	must(t, err)
+	for what, test := range map[string]struct{ id, code string }{
+		"what may not leave": {first.ID, string(node.PolicyDenied)}, "what rests on it": {second.ID, wire.CodeStaleVersion},
+	} {
+		m := p.message(p.a, test.id)
+		if m.Status != coordination.MsgFailed || !m.Void || m.Code != test.code || p.events(p.a, audit.TaskVoided, test.id) != 1 {
+			t.Errorf("%s: %s %s, void %v, %d rows of the log", what, m.Status, m.Code, m.Void, p.events(p.a, audit.TaskVoided, test.id))
+		}
+	}
+	p.ungrant(p.a)
+	p.write(p.a, p.proposing(p.a, "2027-01-18"))
+	p.deliver(p.a)
+	p.want(coordination.Negotiating, 2, coordination.ProposalPending, 0)
+}
+
 // loseAnswers makes the next delivery lose the answer, or with arrives false the
 // request, in a way that the sender cannot tell apart.
 func (p *pair) loseAnswers(arrives bool) { p.loseAnswersOf(p.b, arrives) }
