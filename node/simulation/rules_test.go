@@ -380,6 +380,33 @@ func TestD4CancelIsRefusedDuringARun(t *testing.T) {
 	p.refused(p.a, node.ReasonBadState, p.cancelling(p.a))
 }
 
+// A cancel that was held when the run began is refused as well, once it is approved; and
+// leaves where no run has begun.
+func TestD4HeldCancelMeetsARun(t *testing.T) {
+	for name, test := range map[string]struct {
+		begins bool
+		want   coordination.MessageStatus
+	}{"a run": {true, coordination.MsgFailed}, "no run": {false, coordination.MsgQueued}} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			p.agree()
+			p.mode(p.a, policy.Manual)
+			held := p.write(p.a, p.cancelling(p.a))
+			if test.begins {
+				p.a.in(t, func(tx node.Tx) error {
+					_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
+					return err
+				})
+			}
+			_, err := p.decide(p.a, p.pending(p.a), nil)
+			must(t, err)
+			if m := p.message(p.a, held.ID); m.Status != test.want || (test.begins && m.Code != wire.CodeBadState) {
+				t.Errorf("the cancel is %s %s", m.Status, m.Code)
+			}
+		})
+	}
+}
+
 func (p *pair) copyOfIn(tx node.Tx, s *side) coordination.Task {
 	task, err := s.store.Task(tx, s.agent.ID, p.uid)
 	must(p.t, err)
