@@ -94,7 +94,7 @@ func (l *twoLogs) replaceLog(forge func([]audit.Row) []audit.Row) {
 	l.ada.Stop()
 	master, err := seal.LoadMaster(filepath.Join(l.ada.DataDir(), "master.key"), nil)
 	must(l.t, err)
-	s, err := store.Open(l.t.Context(), store.Config{URL: l.databaseOf(l.ada), Box: seal.NewBox(master.Key(seal.UseRows)), Clock: l.clock})
+	s, err := store.Open(l.t.Context(), store.Config{URL: l.databaseOf(l.ada), Box: master.Box(), Clock: l.clock})
 	must(l.t, err)
 	defer func() { must(l.t, s.Close()) }()
 	var rows []audit.Row

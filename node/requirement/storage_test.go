@@ -48,7 +48,7 @@ func (p *pair) changeHeldText(text string) {
 		p.Fatal(err)
 	}
 	opened, err := store.Open(p.Context(), store.Config{
-		URL: "sqlite:" + filepath.Join(p.ada.DataDir(), "node.db"), Box: seal.NewBox(master.Key(seal.UseRows)), Clock: p.clock,
+		URL: "sqlite:" + filepath.Join(p.ada.DataDir(), "node.db"), Box: master.Box(), Clock: p.clock,
 	})
 	if err != nil {
 		p.Fatal(err)

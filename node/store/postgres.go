@@ -145,20 +145,7 @@ func (e *postgres) announce(q querier, topics []string) error {
 	return err
 }
 
-func (e *postgres) othersListen(ctx context.Context, q querier) (bool, error) {
-	rows, err := q.query(ctx, "SELECT pg_try_advisory_xact_lock("+listening+")", nil)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = rows.Close() }()
-	var free bool
-	for rows.Next() {
-		if err := rows.Scan(&free); err != nil {
-			return false, err
-		}
-	}
-	return !free, rows.Err()
-}
+func (e *postgres) sole() string { return "SELECT pg_try_advisory_xact_lock(" + listening + ")" }
 
 func (e *postgres) rewrite(ctx context.Context, tables []string) error {
 	for _, table := range tables {

@@ -73,15 +73,11 @@ func (s *Store) Reseal(tx node.Tx, next *seal.Box) (done Resealed, err error) {
 // to until the transaction ends. Of a file, the lock of the data folder says so.
 // Code: conflict.
 func (s *Store) Sole(tx node.Tx) error {
-	t, err := s.use(tx, "another process")
-	if err != nil {
+	var alone bool
+	if err := s.one(tx, s.engine.sole(), nil, &alone); err != nil {
 		return err
 	}
-	others, err := s.engine.othersListen(t.ctx, t.on)
-	if err != nil {
-		return t.fail(err).err
-	}
-	if others {
+	if !alone {
 		return node.Errorf(node.Conflict, "Another process of this node uses the database: stop it first.")
 	}
 	return nil

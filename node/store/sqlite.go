@@ -153,7 +153,7 @@ func (e *sqliteFile) announce(querier, []string) error { return nil }
 
 func (e *sqliteFile) listen(*wakeHub) {}
 
-func (e *sqliteFile) othersListen(context.Context, querier) (bool, error) { return false, nil }
+func (e *sqliteFile) sole() string { return "SELECT 1" }
 
 // rewrite writes the whole file anew, and empties its log of writes.
 func (e *sqliteFile) rewrite(ctx context.Context, _ []string) error {

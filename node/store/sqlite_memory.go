@@ -59,7 +59,7 @@ func (e *sqliteMemory) announce(querier, []string) error { return nil }
 
 func (e *sqliteMemory) listen(*wakeHub) {}
 
-func (e *sqliteMemory) othersListen(context.Context, querier) (bool, error) { return false, nil }
+func (e *sqliteMemory) sole() string { return "SELECT 1" }
 
 // rewrite has no file whose former content could be read.
 func (e *sqliteMemory) rewrite(context.Context, []string) error { return nil }

@@ -65,9 +65,9 @@ type engine interface {
 	announce(q querier, topics []string) error
 	// listen feeds the hub with what other processes announce, until close.
 	listen(hub *wakeHub)
-	// othersListen says whether another process listens; none can begin to until the
-	// transaction ends.
-	othersListen(ctx context.Context, q querier) (bool, error)
+	// sole is the statement that says whether no other process listens; then none can
+	// begin to until the transaction ends.
+	sole() string
 	// rewrite writes tables anew, so that nothing of former values is left in their files.
 	rewrite(ctx context.Context, tables []string) error
 	close() error
