@@ -110,7 +110,7 @@ func (s *Service) rejectedByPeer(tx node.Tx, m Message, ack wire.Ack) error {
 	case m.Type == wire.TaskConfirm, m.Type == wire.TaskCancel && m.Code == wire.CodeAlreadyConfirmed:
 		return s.disagree(tx, actor, &task, disagreementFor(m.Code))
 	}
-	return s.void(tx, actor, &task, m, MsgRejected, m.Code)
+	return s.void(tx, actor, &task, m, m.Code)
 }
 
 func disagreementFor(code string) Disagreement {
@@ -172,7 +172,7 @@ func (s *Service) voidAnswered(tx node.Tx, v Message, ack wire.Ack) error {
 		if err := s.fail(tx, actor, m, m.Code); err != nil {
 			return err
 		}
-		return s.void(tx, actor, &task, m, MsgFailed, m.Code)
+		return s.void(tx, actor, &task, m, m.Code)
 	case ack.Code == wire.CodeNotConnected:
 		// They have ended the connection, and do not say what became of the message.
 		if err := s.markOutOfStep(tx, actor, m.AgentID, m.TaskUID, ack.Code); err != nil {

@@ -46,7 +46,8 @@ func (h heldMessages) Approved(tx node.Tx, actor node.Actor, approval approvals.
 	return approvals.Effect{Outcome: StatusQueued}, h.release(tx, actor, &m, task, approval.ID)
 }
 
-// mayStillLeave checks a held message again. The answer is "" or why not.
+// mayStillLeave checks a held message again. The answer is "" or why not. Its time is
+// not over: an approval ends with what it is for.
 func (h heldMessages) mayStillLeave(tx node.Tx, approval approvals.Approval, m Message, task *Task) (string, error) {
 	connection, err := h.Store.Connection(tx, m.ConnectionID)
 	if err != nil {
@@ -58,8 +59,6 @@ func (h heldMessages) mayStillLeave(tx node.Tx, approval approvals.Approval, m M
 		return "", err
 	case m.Status != MsgPendingApproval || m.ApprovalID != approval.ID || !bytes.Equal(parameters, approval.Parameters):
 		return string(node.ReasonHashMismatch), nil
-	case m.Type != wire.TaskCreate && !tx.Now().Before(m.ExpiresAt):
-		return wire.CodeTooLate, nil
 	}
 	decision, err := h.Policy.Decide(tx, policy.Request{
 		AgentID: m.AgentID, Contact: connection.Contact, Connection: effective(connection),

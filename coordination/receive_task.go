@@ -218,7 +218,7 @@ func (s *Service) voidCrossed(tx node.Tx, task *Task, crossed []Message, why str
 				return err
 			}
 		}
-		if err := s.void(tx, actor, task, m, MsgFailed, why); err != nil {
+		if err := s.void(tx, actor, task, m, why); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Service) stop(tx node.Tx, actor node.Actor, m Message, code string) err
 		if err := s.fail(tx, actor, m, code); err != nil {
 			return err
 		}
-		return s.void(tx, actor, &task, m, MsgFailed, code)
+		return s.void(tx, actor, &task, m, code)
 	}
 	connection, err := s.Store.Connection(tx, m.ConnectionID)
 	if err != nil {
@@ -42,12 +42,15 @@ func (s *Service) stop(tx node.Tx, actor node.Actor, m Message, code string) err
 }
 
 // giveUp fails a message of which nobody is left to ask what became of it: the
-// copies may differ, and we say so.
+// copies may differ, and we say so. Nobody is in doubt any more who waits for nothing.
 func (s *Service) giveUp(tx node.Tx, actor node.Actor, m Message, code string) error {
 	if err := s.fail(tx, actor, m, code); err != nil {
 		return err
 	}
 	if m.Type == wire.TaskVoid {
+		if _, err := s.endDoubt(tx, m); err != nil {
+			return err
+		}
 		replaced, err := s.Store.Message(tx, m.AgentID, m.Replaces)
 		if err != nil && node.CodeOf(err) != node.NotFound { // there is none behind the question of a restored node
 			return err
@@ -117,11 +120,10 @@ func (s *Service) replaceByVoid(tx node.Tx, actor node.Actor, task Task, m Messa
 	return s.auditVoid(tx, actor, m, node.ReasonInDoubt)
 }
 
-// void takes a message out of our copy and recomputes it. m has its final status
-// already where it is ours; a confirm, or a cancel that met a confirm, is never
-// void.
-func (s *Service) void(tx node.Tx, actor node.Actor, task *Task, m Message, status MessageStatus, why string) error {
-	if m.Position == 0 || m.Void || m.Type == wire.TaskConfirm || (m.Type == wire.TaskCancel && task.Copy.Crossed != nil) {
+// void takes a message out of our copy and recomputes it. A confirm, or a cancel that
+// met a confirm, is never void.
+func (s *Service) void(tx node.Tx, actor node.Actor, task *Task, m Message, why string) error {
+	if m.Void || m.Type == wire.TaskConfirm || (m.Type == wire.TaskCancel && task.Copy.Crossed != nil) {
 		return nil
 	}
 	stored, err := s.Store.Message(tx, m.AgentID, m.ID)

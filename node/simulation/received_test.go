@@ -88,6 +88,55 @@ func TestRejectedIsWithdrawn(t *testing.T) {
 	}
 }
 
+// TestVoidedComesLate: what was withdrawn in time comes all the same, and is told so.
+// Another message under its number is not.
+func TestVoidedComesLate(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	late := p.a.ids.New()
+	p.receive(p.b, wire.TaskVoid, 2, 0, wire.Void{JTI: late})
+	ack := p.receiveAs(p.b, late, wire.TaskPropose, 2, 0, p.proposal(2, plan("2027-01-16")))
+	if ack.Status != wire.Rejected || ack.Code != wire.CodeVoided || p.copyOf(p.b).OutOfStep {
+		t.Errorf("%s %s, out of step %v", ack.Status, ack.Code, p.copyOf(p.b).OutOfStep)
+	}
+	ack = p.receive(p.b, wire.TaskPropose, 2, 0, p.proposal(2, plan("2027-01-16")))
+	if ack.Status != wire.Rejected || ack.Code != wire.CodeSeqReused || !p.copyOf(p.b).OutOfStep {
+		t.Errorf("another one: %s %s, out of step %v", ack.Status, ack.Code, p.copyOf(p.b).OutOfStep)
+	}
+}
+
+// TestNumbersOutliveAnswers: a message that comes again when its answer is kept no
+// longer gets the same one, by its number.
+func TestNumbersOutliveAnswers(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	ids := map[string]string{"": p.a.ids.New(), wire.CodeStaleVersion: p.a.ids.New()}
+	send := func(code string, seq int64, version int) {
+		t.Helper()
+		ack := p.receiveAs(p.b, ids[code], wire.TaskPropose, seq, 0, p.proposal(version, plan("2027-01-16")))
+		if applied := ack.Status == wire.Applied; ack.Code != code || applied != (code == "") {
+			t.Errorf("number %d: %s %q, want %q", seq, ack.Status, ack.Code, code)
+		}
+	}
+	send("", 2, 2)
+	send(wire.CodeStaleVersion, 3, 7)
+	p.clock.Advance(2*time.Hour + wire.KeepAnswer)
+	p.expire(p.b)
+	for _, id := range ids {
+		p.b.in(t, func(tx node.Tx) error {
+			if _, kept, err := p.b.store.KeptAck(tx, p.b.agent.ID, id, p.a.address()); kept || err != nil {
+				t.Errorf("its answer is still kept: %v", err)
+			}
+			return nil
+		})
+	}
+	send("", 2, 2)
+	send(wire.CodeStaleVersion, 3, 7)
+	if p.copyOf(p.b).OutOfStep {
+		t.Error("they are out of step")
+	}
+}
+
 // TestLogOfWhatCame: each message that was applied stands in the log.
 func TestLogOfWhatCame(t *testing.T) {
 	p := newPair(t)

@@ -276,8 +276,8 @@ func TestD1TwoProposalsCrossOne(t *testing.T) {
 	p.deliver(p.a, p.b)
 	p.want(coordination.Negotiating, 2, coordination.ProposalPending, 0)
 	for _, lost := range []coordination.Result{first, second} {
-		if m := p.message(p.b, lost.ID); !m.Void || m.Code != wire.CodeVersionConflict {
-			t.Errorf("b's proposal: void %v, code %q, want version_conflict", m.Void, m.Code)
+		if m := p.message(p.b, lost.ID); !m.Void || m.Code != wire.CodeVersionConflict || m.Tries != 0 {
+			t.Errorf("b's proposal: void %v, code %q, want version_conflict; it left %d times", m.Void, m.Code, m.Tries)
 		}
 	}
 }
@@ -312,7 +312,12 @@ func TestD2RejectionCrossesProposal(t *testing.T) {
 }
 
 // receive hands a message to a side as if the other's agent had signed it.
-func (p *pair) receive(to *side, typ wire.Type, seq, ack int64, content any) (got wire.Ack) {
+func (p *pair) receive(to *side, typ wire.Type, seq, ack int64, content any) wire.Ack {
+	p.t.Helper()
+	return p.receiveAs(to, to.ids.New(), typ, seq, ack, content)
+}
+
+func (p *pair) receiveAs(to *side, id string, typ wire.Type, seq, ack int64, content any) (got wire.Ack) {
 	p.t.Helper()
 	from := p.other(to)
 	raw, err := node.Canonical(content)
@@ -323,7 +328,7 @@ func (p *pair) receive(to *side, typ wire.Type, seq, ack int64, content any) (go
 			return err
 		}
 		e := wire.Envelope{
-			V: 1, Iss: from.address(), Aud: to.address(), JTI: to.ids.New(), Iat: tx.Now().Unix(), Exp: tx.Now().Add(time.Hour).Unix(),
+			V: 1, Iss: from.address(), Aud: to.address(), JTI: id, Iat: tx.Now().Unix(), Exp: tx.Now().Add(time.Hour).Unix(),
 			Type: typ, Task: p.uid, Seq: seq, Ack: ack,
 		}
 		in := coordination.Incoming{Envelope: e, ConnectionID: c.ID, Inner: wire.Inner{Author: "agent", Content: raw}}
