@@ -31,8 +31,8 @@ type pair struct {
 func newPair(t *testing.T) *pair {
 	t.Helper()
 	t.Parallel()
-	w := newWorld(t)
-	t.Cleanup(w.close)
+	w := borrowWorld(t)
+	t.Cleanup(w.giveBack)
 	return newPairIn(t, w)
 }
 
