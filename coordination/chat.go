@@ -1,8 +1,6 @@
 package coordination
 
 import (
-	"unicode/utf8"
-
 	"agentlink/coordination/wire"
 	"agentlink/node"
 	"agentlink/policy"
@@ -11,7 +9,7 @@ import (
 // SendMessage sends a chat message. Codes: bad_request, not_found; conflict for
 // an owner whose connection is not active.
 func (s *Service) SendMessage(tx node.Tx, actor node.Actor, connectionID, text string) (Result, error) {
-	if length := utf8.RuneCountInString(text); length < 1 || length > wire.MaxText {
+	if !within(text, 1, wire.MaxText) {
 		return Result{}, node.BadFields(node.Field{Field: "text", Problem: "must have 1 to 8000 characters"})
 	}
 	connection, err := s.Connection(tx, actor.AgentID, connectionID)

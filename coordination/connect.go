@@ -3,7 +3,6 @@ package coordination
 import (
 	"context"
 	"time"
-	"unicode/utf8"
 
 	"agentlink/approvals"
 	"agentlink/coordination/wire"
@@ -245,7 +244,7 @@ func (s *Service) auditConnection(tx node.Tx, event audit.Type, actor node.Actor
 }
 
 func checkNote(note string) error {
-	if utf8.RuneCountInString(note) > wire.MaxNote {
+	if !within(note, 0, wire.MaxNote) {
 		return node.BadFields(node.Field{Field: "note", Problem: "must have at most 500 characters"})
 	}
 	return nil

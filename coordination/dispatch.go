@@ -146,10 +146,10 @@ func (s *Service) verdict(tx node.Tx, m Message, c Connection, agent policy.Agen
 	return s.denyVerdict(tx, m, c, agent)
 }
 
-// requestVerdict: the owner over there may answer a request before its next
-// attempt, which a stranger's node has asked for.
+// requestVerdict: the owner over there may accept a request before its next attempt,
+// which a stranger's node has asked for.
 func (s *Service) requestVerdict(tx node.Tx, m Message, c Connection) (verdict, error) {
-	if c.RequestID == m.ID && (c.Status == ConnActive || c.Status == ConnRejected) {
+	if c.RequestID == m.ID && c.Status == ConnActive {
 		return verdict{do: Drop, answered: true}, nil
 	}
 	if c.Status != PendingOutgoing {
@@ -162,9 +162,10 @@ func (s *Service) requestVerdict(tx node.Tx, m Message, c Connection) (verdict, 
 }
 
 // denyVerdict asks whether a deny came since the message was decided. The same
-// revision of the rules denies nothing new, so it is not asked again.
+// revision of the rules denies nothing new, so it is not asked again; a message that
+// was not decided has none.
 func (s *Service) denyVerdict(tx node.Tx, m Message, c Connection, agent policy.Agent) (verdict, error) {
-	if m.Type == wire.TaskVoid || m.Author == authorOwner || (m.DecidedRev != 0 && m.DecidedRev == agent.RulesRev) {
+	if m.Author == authorOwner || m.DecidedRev == agent.RulesRev {
 		return verdict{do: Send}, nil
 	}
 	v, err := s.askDenies(tx, m, c)

@@ -3,6 +3,7 @@ package coordination
 import (
 	"encoding/json"
 	"time"
+	"unicode/utf8"
 
 	"agentlink/coordination/wire"
 )
@@ -76,4 +77,10 @@ type Message struct {
 	ExpiresAt   time.Time // when it stops being worth applying
 	AttemptedAt time.Time // of the first attempt; zero: no byte of it can have left
 	SettledAt   time.Time // when the peer's answer came, or it failed
+}
+
+// within says whether a text has from least to most characters.
+func within(text string, least, most int) bool {
+	length := utf8.RuneCountInString(text)
+	return length >= least && length <= most
 }

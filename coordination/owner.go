@@ -165,7 +165,7 @@ func (s *Service) dropOwnRequest(tx node.Tx, actor node.Actor, accepted Connecti
 		return err
 	}
 	for _, other := range known {
-		if other.ID == accepted.ID || !other.Initiated || other.Status != PendingOwner {
+		if other.Status != PendingOwner {
 			continue
 		}
 		if err := s.end(tx, actor, other, ConnRevoked, audit.ConnectionRevoked); err != nil {

@@ -1,17 +1,10 @@
 package coordination
 
 import (
-	"unicode/utf8"
-
 	"agentlink/coordination/wire"
 	"agentlink/node"
 	"agentlink/node/audit"
 )
-
-func within(text string, least, most int) bool {
-	length := utf8.RuneCountInString(text)
-	return length >= least && length <= most
-}
 
 // receiveRequest takes a contact's request to connect. The owner decides;
 // requests that cross are accepted at once, since our owner has approved, or

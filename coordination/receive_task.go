@@ -273,7 +273,7 @@ func (s *Service) lowerNumber(tx node.Tx, r *receiving, task *Task) (wire.Ack, e
 		return wire.Ack{Status: wire.Applied, Code: wire.CodeAlreadyProcessed}, nil
 	case r.Envelope.Type == wire.TaskVoid && voids(r.Inner.Content) == earlier.ID && found:
 		return wire.Ack{Status: wire.Rejected, Code: earlier.Code}, nil
-	case found && earlier.Type == wire.TaskVoid && earlier.Replaces == r.Envelope.JTI:
+	case found && earlier.Replaces == r.Envelope.JTI: // by a task.void
 		return wire.Ack{Status: wire.Rejected, Code: wire.CodeVoided}, nil
 	case found && earlier.ID == r.Envelope.JTI && earlier.Status == MsgReceived:
 		return applied(), nil

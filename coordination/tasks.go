@@ -2,7 +2,6 @@ package coordination
 
 import (
 	"encoding/json"
-	"unicode/utf8"
 
 	"agentlink/coordination/wire"
 	"agentlink/node"
@@ -72,7 +71,7 @@ func checkStart(start *StartTask) (TaskType, error) {
 	if !known {
 		fields = append(fields, node.Field{Field: "type", Problem: "is not a task type of this node"})
 	}
-	if length := utf8.RuneCountInString(start.Title); length < 1 || length > wire.MaxTitle {
+	if !within(start.Title, 1, wire.MaxTitle) {
 		fields = append(fields, node.Field{Field: "title", Problem: "must have 1 to 200 characters"})
 	}
 	if start.ExpiresInHours < MinHours || start.ExpiresInHours > MaxHours {
@@ -174,7 +173,7 @@ func checkAnswer(answer Answer) error {
 }
 
 func checkReason(reason string) error {
-	if utf8.RuneCountInString(reason) > wire.MaxReason {
+	if !within(reason, 0, wire.MaxReason) {
 		return node.BadFields(node.Field{Field: "reason", Problem: "must have at most 500 characters"})
 	}
 	return nil

@@ -16,6 +16,15 @@ import (
 // attempt is what a worker does before and after bytes leave, without a network.
 func (p *pair) attempt(s *side, id string) (d coordination.Dispatch) {
 	p.t.Helper()
+	if d = p.looksAt(s, id); d.Do != coordination.Send {
+		p.t.Fatalf("it does not leave: %s", d.Do)
+	}
+	return d
+}
+
+// looksAt is the same, whatever comes of it.
+func (p *pair) looksAt(s *side, id string) (d coordination.Dispatch) {
+	p.t.Helper()
 	s.in(p.t, func(tx node.Tx) (err error) {
 		item := outbox.Item{AgentID: s.agent.ID, Ref: id}
 		if err := s.coordination.Lock(tx, item); err != nil {
@@ -27,9 +36,6 @@ func (p *pair) attempt(s *side, id string) (d coordination.Dispatch) {
 		})
 		return err
 	})
-	if d.Do != coordination.Send {
-		p.t.Fatalf("it does not leave: %s", d.Do)
-	}
 	return d
 }
 
@@ -167,6 +173,30 @@ func (p *pair) numbered(s *side, seq int64) (m coordination.Message) {
 		return err
 	})
 	return m
+}
+
+// TestGapIsSentAgain: all of it, in its order, by the worker.
+func TestGapIsSentAgain(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	var gap []string
+	for _, date := range []string{"2027-01-16", "2027-01-17"} {
+		gap = append(gap, p.write(p.a, p.proposing(p.a, date)).ID)
+	}
+	p.deliver(p.a)
+	last := p.write(p.a, p.proposing(p.a, "2027-01-18")).ID
+	p.attempt(p.a, last)
+	p.answered(p.a, wire.Ack{Ref: last, Status: wire.Rejected, Code: wire.CodeGap, Ack: 1})
+	for _, id := range gap {
+		if m := p.message(p.a, id); m.Status != coordination.MsgQueued {
+			t.Errorf("number %d is %s", m.Seq, m.Status)
+		}
+		_, err := p.a.worker.Step(t.Context())
+		must(t, err)
+		if m := p.message(p.a, id); m.Status != coordination.MsgDelivered {
+			t.Errorf("number %d is %s after a look of the worker", m.Seq, m.Status)
+		}
+	}
 }
 
 // TestNotSent: an attempt that wrote no byte is none. Where it was the only one,

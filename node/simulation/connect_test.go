@@ -9,6 +9,7 @@ import (
 	"agentlink/coordination"
 	"agentlink/coordination/wire"
 	"agentlink/node"
+	"agentlink/node/audit"
 	"agentlink/policy"
 )
 
@@ -65,12 +66,21 @@ func (p *pair) wantConnection(a, b coordination.ConnectionStatus) {
 }
 
 // own changes a connection as the owner.
+// own has an owner change a connection. What the owner is answered is what is stored.
 func (p *pair) own(s *side, change func(tx node.Tx, actor node.Actor, id string) (coordination.Connection, error)) {
 	p.t.Helper()
 	s.in(p.t, func(tx node.Tx) error {
 		c, err := s.connection(tx)
-		if err == nil {
-			_, err = change(tx, s.owner, c.ID)
+		if err != nil {
+			return err
+		}
+		answered, err := change(tx, s.owner, c.ID)
+		if err != nil {
+			return err
+		}
+		stored, err := s.store.Connection(tx, c.ID)
+		if stored.Status != answered.Status || stored.StructuredOnly != answered.StructuredOnly {
+			p.t.Errorf("%s is answered that the connection is %s; it is %s", s.name, answered.Status, stored.Status)
 		}
 		return err
 	})
@@ -100,6 +110,9 @@ func TestConnecting(t *testing.T) {
 			}
 			return err
 		})
+		if got := p.events(s, audit.ConnectionActive, p.connectionOf(s).ID); got != 1 {
+			t.Errorf("%s's log says %d times that the connection is active", s.name, got)
+		}
 	}
 }
 
@@ -249,10 +262,14 @@ func TestAnotherKeyAtSendingTime(t *testing.T) {
 // A contact with structuredOnly: free text to it is always held, fields are not.
 func TestStructuredOnly(t *testing.T) {
 	p := newPair(t)
+	before := p.rulesOf(p.a)
 	p.own(p.a, func(tx node.Tx, actor node.Actor, id string) (coordination.Connection, error) {
 		return p.a.coordination.SetStructuredOnly(tx, actor, id, true)
 	})
 	c := p.connectionOf(p.a)
+	if got := p.events(p.a, audit.ConnectionSettings, c.ID); got != 1 || p.rulesOf(p.a) == before {
+		t.Errorf("the log says so %d times; the rules are at %d, and were at %d", got, p.rulesOf(p.a), before)
+	}
 	held := p.write(p.a, func(tx node.Tx) (coordination.Result, error) {
 		return p.a.coordination.SendMessage(tx, p.a.actor(), c.ID, "free text")
 	})
@@ -262,6 +279,17 @@ func TestStructuredOnly(t *testing.T) {
 	if reason := p.pending(p.a).Held[policy.MessageSend]; reason != string(policy.StructuredOnly) {
 		t.Errorf("held because of %q", reason)
 	}
+}
+
+// rulesOf is the revision of the rules of a side's agent.
+func (p *pair) rulesOf(s *side) (rev int64) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) error {
+		agent, err := s.policy.Agent(tx, s.agent.ID)
+		rev = agent.RulesRev
+		return err
+	})
+	return rev
 }
 
 // What the acceptor sends waits until its acceptance is acknowledged.
@@ -283,6 +311,16 @@ func TestAcceptanceGoesFirst(t *testing.T) {
 	p.deliver(p.b)
 	p.network.drop = 0
 	p.settle(4)
+	var messages []coordination.Message
+	p.b.in(t, func(tx node.Tx) (err error) {
+		messages, err = p.b.store.Thread(tx, c.ID, coordination.Page{Limit: 10})
+		return err
+	})
+	for _, m := range messages {
+		if m.Type == wire.ConnectionAccept && p.events(p.b, audit.MessageDelivered, m.ID) != 1 {
+			t.Error("the log does not say that the acceptance was delivered")
+		}
+	}
 	if len(order) < 3 || order[0] != wire.ConnectionAccept || order[1] != wire.ConnectionAccept || order[len(order)-1] != wire.Message {
 		t.Errorf("sent in the order %v", order)
 	}

@@ -369,6 +369,11 @@ func TestD4ConfirmCrossesCancel(t *testing.T) {
 		if a.Disagreement != coordination.ConfirmedVsEnded || b.Disagreement != coordination.ConfirmedVsEnded {
 			t.Errorf("a says %q, b says %q: both say that they differ", a.Disagreement, b.Disagreement)
 		}
+		for _, s := range p.sides {
+			if got := p.events(s, audit.TaskDisagreement, ""); got != 1 {
+				t.Errorf("%s's log says so %d times", s.name, got)
+			}
+		}
 		if b.Copy.Crossed == nil || b.Copy.Crossed.Code == "" {
 			t.Error("b's owner does not learn of the booking")
 		}
@@ -728,6 +733,9 @@ func TestVoidMeetsTheEndOfTheConnection(t *testing.T) {
 	p.deliver(p.a)
 	if task := p.copyOf(p.a); !task.OutOfStep || task.InDoubt {
 		t.Errorf("a is %s, out of step %v, in doubt %v", task.Status, task.OutOfStep, task.InDoubt)
+	}
+	if m := p.newest(p.a); m.Status != coordination.MsgRejected || m.Code != wire.CodeNotConnected {
+		t.Errorf("the create is %s %s", m.Status, m.Code)
 	}
 	if task := p.copyOf(p.b); !task.OutOfStep {
 		t.Errorf("b is %s and not out of step", task.Status)

@@ -92,11 +92,7 @@ func (p *pair) confirms(s *side) (id string) {
 	p.t.Helper()
 	_, err := p.run(s, "")
 	must(p.t, err)
-	s.in(p.t, func(tx node.Tx) error {
-		messages, err := s.store.TaskMessages(tx, s.agent.ID, p.uid)
-		id = messages[len(messages)-1].ID
-		return err
-	})
+	id = p.newest(s).ID
 	p.attempt(s, id)
 	return id
 }
@@ -135,20 +131,36 @@ func TestCancelThatMetAConfirmIsNotVoid(t *testing.T) {
 }
 
 // TestVoidOnce: a proposal that crossed is void for that, whatever the other side's
-// answer to it says later; the log tells it once.
+// answer to it says later; the log tells it once. Where it says that it was applied, the
+// copies no longer follow one another.
 func TestVoidOnce(t *testing.T) {
-	p := newPair(t)
-	p.start(plan("2027-01-15"))
-	id := p.write(p.b, p.proposing(p.b, "2027-01-17")).ID
-	p.attempt(p.b, id)
-	p.write(p.a, p.proposing(p.a, "2027-01-16"))
-	p.deliver(p.a)
-	p.answered(p.b, wire.Ack{Ref: id, Status: wire.Rejected, Code: wire.CodeStaleVersion})
-	m := p.message(p.b, id)
-	if m.Status != coordination.MsgRejected || !m.Void || m.VoidReason != wire.CodeVersionConflict {
-		t.Errorf("it is %s, void %v for %s", m.Status, m.Void, m.VoidReason)
-	}
-	if got := p.events(p.b, audit.TaskVoided, id); got != 1 {
-		t.Errorf("%d rows of the log say that it is void", got)
+	for name, test := range map[string]struct {
+		answer wire.Ack
+		status coordination.MessageStatus
+		out    bool
+	}{
+		"rejected": {wire.Ack{Status: wire.Rejected, Code: wire.CodeStaleVersion}, coordination.MsgRejected, false},
+		"applied":  {wire.Ack{Status: wire.Applied}, coordination.MsgDelivered, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			p.start(plan("2027-01-15"))
+			id := p.write(p.b, p.proposing(p.b, "2027-01-17")).ID
+			p.attempt(p.b, id)
+			p.write(p.a, p.proposing(p.a, "2027-01-16"))
+			p.deliver(p.a)
+			test.answer.Ref = id
+			p.answered(p.b, test.answer)
+			m := p.message(p.b, id)
+			if m.Status != test.status || !m.Void || m.VoidReason != wire.CodeVersionConflict {
+				t.Errorf("it is %s, void %v for %s", m.Status, m.Void, m.VoidReason)
+			}
+			if got := p.events(p.b, audit.TaskVoided, id); got != 1 {
+				t.Errorf("%d rows of the log say that it is void", got)
+			}
+			if got := p.copyOf(p.b).OutOfStep; got != test.out {
+				t.Errorf("out of step is %v", got)
+			}
+		})
 	}
 }

@@ -91,6 +91,23 @@ func TestHeldMessageEnds(t *testing.T) {
 	}
 }
 
+// TestNotHeldAnyMore: a message whose row says that it has ended does not leave for an
+// approval that is still open.
+func TestNotHeldAnyMore(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	p.mode(p.a, policy.Manual)
+	m := p.message(p.a, p.write(p.a, p.proposing(p.a, "2027-01-16")).ID)
+	m.Status = coordination.MsgFailed
+	p.a.in(t, func(tx node.Tx) error { return p.a.store.SaveMessage(tx, m, coordination.MsgPendingApproval) })
+	if effect, err := p.decide(p.a, p.pending(p.a), nil); err == nil && effect.Outcome != "failed" {
+		t.Errorf("its approval is %s", effect.Outcome)
+	}
+	if got := p.message(p.a, m.ID).Status; got != coordination.MsgFailed {
+		t.Errorf("it is %s", got)
+	}
+}
+
 // TestOwnRequestEnds: a request that waits for our owner is told to nobody.
 func TestOwnRequestEnds(t *testing.T) {
 	for name, end := range map[string]func(p *pair){
