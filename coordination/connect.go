@@ -100,10 +100,11 @@ func (s *Service) countLookup(tx node.Tx, actor node.Actor, host string) error {
 	return s.Store.RecordLookup(tx, actor.AgentID, host)
 }
 
-// refuseSecond refuses where a connection with the contact is under way or active.
+// refuseSecond refuses where a connection with the contact is active, or a request of
+// ours to it is under way.
 func refuseSecond(known []Connection) error {
 	for _, c := range known {
-		if c.Status == ConnActive || (c.Initiated && (c.Status == PendingOwner || c.Status == PendingOutgoing)) {
+		if c.Status == ConnActive || c.Status == PendingOwner || c.Status == PendingOutgoing {
 			return node.ConflictFor(node.ReasonBadState, "There is a connection with this contact already; its status is %s.", c.Status)
 		}
 	}

@@ -105,7 +105,7 @@ func (s *Service) hold(tx node.Tx, actor node.Actor, m Message, w writing, decis
 	if err != nil {
 		return "", err
 	}
-	if w.task != nil && w.typ == wire.TaskCreate {
+	if w.typ == wire.TaskCreate {
 		w.task.Held = true
 		if _, err := s.Store.InsertTask(tx, *w.task); err != nil {
 			return "", err

@@ -116,6 +116,51 @@ func TestConnecting(t *testing.T) {
 	}
 }
 
+// TestOwnersRequest: what bars the agent from asking does not bar its owner.
+func TestOwnersRequest(t *testing.T) {
+	p := newStrangers(t)
+	_, err := p.asks(p.a, p.a.owner, coordination.ConnectRequest{})
+	must(t, err)
+	p.grant(p.a, policy.ConnectionRequest, policy.Deny)
+	p.settle(3)
+	p.wantConnection(coordination.PendingOutgoing, coordination.PendingIncoming)
+	if got := p.events(p.a, audit.ConnectionRequested, p.connectionOf(p.a).ID); got != 1 {
+		t.Errorf("the log says so %d times", got)
+	}
+}
+
+// TestAskedAlready: no second request while one is under way; the other side's own
+// request is accepted instead.
+func TestAskedAlready(t *testing.T) {
+	for name, mode := range map[string]policy.GrantMode{"held": policy.Ask, "sent": policy.Allow} {
+		t.Run(name, func(t *testing.T) {
+			p := newStrangers(t)
+			p.grant(p.a, policy.ConnectionRequest, mode)
+			_, err := p.asks(p.a, p.a.actor(), coordination.ConnectRequest{})
+			must(t, err)
+			for _, actor := range []node.Actor{p.a.actor(), p.a.owner} {
+				if _, err := p.asks(p.a, actor, coordination.ConnectRequest{}); node.ReasonOf(err) != node.ReasonBadState {
+					t.Errorf("asked again: %v", err)
+				}
+			}
+			p.settle(3)
+			if mode == policy.Ask {
+				return
+			}
+			if _, err := p.asks(p.b, p.b.owner, coordination.ConnectRequest{}); err != nil {
+				t.Fatal(err)
+			}
+			p.settle(3)
+			if got := p.connectionOf(p.a).Status; got != coordination.ConnActive {
+				t.Errorf("the connection is %s", got)
+			}
+			if _, err := p.asks(p.b, p.b.owner, coordination.ConnectRequest{}); node.ReasonOf(err) != node.ReasonBadState {
+				t.Errorf("asked when connected: %v", err)
+			}
+		})
+	}
+}
+
 func TestRejectedByThePeersOwner(t *testing.T) {
 	p := newStrangers(t)
 	_, err := p.asks(p.a, p.a.actor(), coordination.ConnectRequest{})

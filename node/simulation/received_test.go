@@ -10,6 +10,7 @@ import (
 	"agentlink/coordination/wire"
 	"agentlink/node"
 	"agentlink/node/audit"
+	"agentlink/policy"
 )
 
 // received finds what came under a number.
@@ -105,6 +106,18 @@ func TestVoidedComesLate(t *testing.T) {
 	}
 }
 
+// TestVoidedStartComesLate: so it is with the start of a task.
+func TestVoidedStartComesLate(t *testing.T) {
+	p := newPair(t)
+	p.uid = p.a.ids.New()
+	late := p.a.ids.New()
+	p.receive(p.b, wire.TaskVoid, 1, 0, wire.Void{JTI: late})
+	create := wire.Create{TaskType: "dinner.coordination", Title: "Dinner", Deadline: p.clock.Now().Add(time.Hour)}
+	if ack := p.receiveAs(p.b, late, wire.TaskCreate, 1, 0, create); ack.Status != wire.Rejected || ack.Code != wire.CodeVoided {
+		t.Errorf("%s %q", ack.Status, ack.Code)
+	}
+}
+
 // TestNumbersOutliveAnswers: a message that comes again when its answer is kept no
 // longer gets the same one, by its number.
 func TestNumbersOutliveAnswers(t *testing.T) {
@@ -153,6 +166,37 @@ func TestLogOfWhatCame(t *testing.T) {
 	}
 	if got := p.events(p.a, audit.TaskAgreed, p.received(p.a, 1).ID); got != 1 {
 		t.Errorf("a's log has the agreement %d times", got)
+	}
+}
+
+// TestLogOfWhatLeft: so does each message of our own: that it was written, and that it
+// was delivered.
+func TestLogOfWhatLeft(t *testing.T) {
+	p := newPair(t)
+	p.start(nil)
+	ids := map[audit.Type]string{audit.TaskStarted: p.newest(p.a).ID}
+	ids[audit.TaskProposed] = p.write(p.a, p.proposing(p.a, "2027-01-15")).ID
+	p.deliver(p.a)
+	ids[audit.TaskResponded] = p.write(p.b, p.answering(p.b, 1, wire.Reject)).ID
+	p.deliver(p.b)
+	ids[audit.TaskCancelled] = p.write(p.a, p.cancelling(p.a)).ID
+	p.deliver(p.a)
+	for typ, id := range ids {
+		s := p.a
+		if typ == audit.TaskResponded {
+			s = p.b
+		}
+		for _, typ := range []audit.Type{typ, audit.MessageQueued, audit.MessageDelivered} {
+			if got := p.events(s, typ, id); got != 1 {
+				t.Errorf("%s's log has %s of it %d times", s.name, typ, got)
+			}
+		}
+	}
+	p.mode(p.a, policy.Manual)
+	p.start(plan("2027-01-15"))
+	held := p.pending(p.a)
+	if got := p.events(p.a, audit.MessageHeld, held.Subject); got != 1 {
+		t.Errorf("the log has the held one %d times", got)
 	}
 }
 
