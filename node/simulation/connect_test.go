@@ -116,16 +116,32 @@ func TestConnecting(t *testing.T) {
 	}
 }
 
-// TestOwnersRequest: what bars the agent from asking does not bar its owner.
-func TestOwnersRequest(t *testing.T) {
-	p := newStrangers(t)
-	_, err := p.asks(p.a, p.a.owner, coordination.ConnectRequest{})
-	must(t, err)
-	p.grant(p.a, policy.ConnectionRequest, policy.Deny)
-	p.settle(3)
-	p.wantConnection(coordination.PendingOutgoing, coordination.PendingIncoming)
-	if got := p.events(p.a, audit.ConnectionRequested, p.connectionOf(p.a).ID); got != 1 {
-		t.Errorf("the log says so %d times", got)
+// TestDeniedRequest: what bars the agent from asking stops its request before it has left,
+// and not its owner's.
+func TestDeniedRequest(t *testing.T) {
+	for name, owners := range map[string]bool{"the agent's": false, "the owner's": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newStrangers(t)
+			actor, sent := p.a.actor(), 0
+			if owners {
+				actor = p.a.owner
+			}
+			_, err := p.asks(p.a, actor, coordination.ConnectRequest{})
+			must(t, err)
+			p.grant(p.a, policy.ConnectionRequest, policy.Deny)
+			p.network.watch = func(*side, []byte) { sent++ }
+			p.settle(3)
+			if left := sent > 0; left != owners {
+				t.Errorf("%d envelopes left", sent)
+			}
+			c := p.connectionOf(p.a)
+			if m := p.message(p.a, c.RequestID); (m.Status == coordination.MsgFailed) == owners {
+				t.Errorf("the request is %s %s, the connection %s", m.Status, m.Code, c.Status)
+			}
+			if got := p.events(p.a, audit.ConnectionRequested, c.ID); got != 1 {
+				t.Errorf("the log says so %d times", got)
+			}
+		})
 	}
 }
 

@@ -869,6 +869,30 @@ func TestRunWaitsForTheAcceptanceToArrive(t *testing.T) {
 	p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
 }
 
+// Nor does it start where nothing is accepted, or where it is not known what the other
+// side has of our last message.
+func TestNothingSettledToRun(t *testing.T) {
+	p := newPair(t)
+	p.start(plan("2027-01-15"))
+	settled := func(change func(*coordination.Task)) (settled bool) {
+		task := p.copyOf(p.a)
+		change(&task)
+		p.a.in(t, func(tx node.Tx) (err error) {
+			settled, err = p.a.coordination.AcceptanceSettled(tx, task)
+			return err
+		})
+		return settled
+	}
+	if settled(func(*coordination.Task) {}) {
+		t.Error("nothing is accepted")
+	}
+	p.write(p.b, p.answering(p.b, 1, wire.Accept))
+	p.deliver(p.b)
+	if !settled(func(*coordination.Task) {}) || settled(func(task *coordination.Task) { task.InDoubt = true }) {
+		t.Error("what is accepted may be carried out, unless the task is in doubt")
+	}
+}
+
 // What the peer signed and nobody can read uses its number up like any rejection.
 func TestForgedMessageUsesItsNumber(t *testing.T) {
 	p := newPair(t)
