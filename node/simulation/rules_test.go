@@ -490,6 +490,9 @@ func TestD7ConfirmationIsOwed(t *testing.T) {
 	if a := p.copyOf(p.a); a.Status != coordination.Agreed || !a.ConfirmOwed || a.ExecutedAt.IsZero() {
 		t.Fatalf("a is %s, owed %v", a.Status, a.ConfirmOwed)
 	}
+	if got := p.events(p.a, audit.TaskConfirmFailed, ""); got != 1 {
+		t.Errorf("the log says so %d times", got)
+	}
 	if _, err := p.run(p.a, ""); node.ReasonOf(err) != node.ReasonAlreadyRan && node.CodeOf(err) != node.PolicyDenied {
 		t.Errorf("a grant repeats a run: %v", err)
 	}
@@ -503,6 +506,77 @@ func TestD7ConfirmationIsOwed(t *testing.T) {
 	p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
 	if got := p.approval(p.a, again.ID).Status; got != approvals.Expired {
 		t.Errorf("the approval of an ended task is %s", got)
+	}
+}
+
+// TestD7WhatBarsAConfirmation: it stays owed, and is paid when that is over.
+func TestD7WhatBarsAConfirmation(t *testing.T) {
+	change := func(p *pair, change func(*coordination.Connection)) {
+		c := p.connectionOf(p.a)
+		change(&c)
+		p.a.in(p.t, func(tx node.Tx) error { return p.a.store.SaveConnection(tx, c, c.Status) })
+	}
+	for name, test := range map[string]struct{ bar, free func(p *pair) }{
+		"a deny": {func(p *pair) { p.grant(p.a, "task.respond", policy.Deny) }, func(p *pair) { p.ungrant(p.a) }},
+		"another key": {
+			func(p *pair) { change(p, func(c *coordination.Connection) { c.KeyChanged = true }) },
+			func(p *pair) { change(p, func(c *coordination.Connection) { c.KeyChanged = false }) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			p.agree()
+			p.a.in(t, func(tx node.Tx) error { // the bar comes while it runs
+				_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
+				return err
+			})
+			test.bar(p)
+			if p.endRun(p.a) {
+				t.Error("the confirmation is sent")
+			}
+			p.expire(p.a)
+			if a := p.copyOf(p.a); a.Status != coordination.Agreed || !a.ConfirmOwed {
+				t.Fatalf("a is %s, owed %v", a.Status, a.ConfirmOwed)
+			}
+			test.free(p)
+			p.expire(p.a)
+			p.deliver(p.a)
+			p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
+		})
+	}
+}
+
+// endRun ends "some-run" with success, and says whether the confirmation is on its way.
+func (p *pair) endRun(s *side) (sent bool) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) (err error) {
+		run := coordination.Run{Action: "reservation.book", Code: "R-1", ReservedAt: tx.Now(), Simulated: true}
+		sent, err = s.coordination.EndRun(tx, s.actor(), s.agent.ID, p.uid, "some-run", &run)
+		return err
+	})
+	return sent
+}
+
+// TestD4CancelComesDuringARun: both are facts, both sides say so, and the confirmation
+// goes out all the same.
+func TestD4CancelComesDuringARun(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	p.a.in(t, func(tx node.Tx) error {
+		_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
+		return err
+	})
+	p.write(p.b, p.cancelling(p.b))
+	p.deliver(p.b)
+	p.endRun(p.a)
+	if got := p.events(p.a, audit.TaskConfirmFailed, ""); got != 1 {
+		t.Errorf("a's log says %d times that it did not fit", got)
+	}
+	p.deliver(p.a)
+	for _, s := range p.sides {
+		if task := p.copyOf(s); task.Status != coordination.CancelledTask || task.Disagreement != coordination.ConfirmedVsEnded {
+			t.Errorf("%s is %s and says %q", s.name, task.Status, task.Disagreement)
+		}
 	}
 }
 
