@@ -888,21 +888,54 @@ func (p *pair) provenAfterExpiry(s *side, id string) {
 // TestConfirmProvesTheProposal: so it is with the proposal that was accepted, where
 // the other side carries it out.
 func TestConfirmProvesTheProposal(t *testing.T) {
+	for name, later := range map[string]bool{"in the start": false, "later": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			if later {
+				p.start(nil)
+				p.write(p.a, p.proposing(p.a, "2027-01-15"))
+				p.loseAnswers(true)
+				p.deliver(p.a)
+			} else {
+				p.loseAnswers(true)
+				p.start(plan("2027-01-15"))
+			}
+			p.network.drop = 0
+			id := latestOf(p.copyOf(p.a)).MessageID
+			p.write(p.b, p.answering(p.b, 1, wire.Accept))
+			_, err := p.b.worker.Step(context.Background())
+			must(t, err)
+			p.clock.Advance(23 * time.Hour)
+			p.runsBesideTheRules(p.b)
+			p.provenAfterExpiry(p.a, id)
+		})
+	}
+}
+
+// runsBesideTheRules has the side carry it out whose role it is not (D6).
+func (p *pair) runsBesideTheRules(s *side) {
+	p.t.Helper()
+	waits := p.ask(s)
+	_, err := p.decide(s, waits, func(d *approvals.Decision) { d.Override = true })
+	must(p.t, err)
+	_, err = p.run(s, waits.ID)
+	must(p.t, err)
+}
+
+// TestConfirmProvesNothingElse: a proposal that crossed the acceptance, and may have
+// arrived, still waits for its answer.
+func TestConfirmProvesNothingElse(t *testing.T) {
 	p := newPair(t)
-	p.loseAnswers(true)
 	p.start(plan("2027-01-15"))
-	p.network.drop = 0
-	id := latestOf(p.copyOf(p.a)).MessageID
+	crossed := p.write(p.a, p.proposing(p.a, "2027-01-16")).ID
+	p.attempt(p.a, crossed)
 	p.write(p.b, p.answering(p.b, 1, wire.Accept))
-	_, err := p.b.worker.Step(context.Background())
-	must(t, err)
-	p.clock.Advance(23 * time.Hour)
-	waits := p.ask(p.b)
-	_, err = p.decide(p.b, waits, func(d *approvals.Decision) { d.Override = true })
-	must(t, err)
-	_, err = p.run(p.b, waits.ID)
-	must(t, err)
-	p.provenAfterExpiry(p.a, id)
+	p.deliver(p.b)
+	p.runsBesideTheRules(p.b)
+	p.deliver(p.b)
+	if a, m := p.copyOf(p.a), p.message(p.a, crossed); a.Status != coordination.Confirmed || m.Status != coordination.MsgQueued || !m.Void {
+		t.Errorf("a is %s; its proposal is %s, void %v", a.Status, m.Status, m.Void)
+	}
 }
 
 func TestRevokedConnectionLeavesTasksOutOfStep(t *testing.T) {
