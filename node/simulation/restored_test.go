@@ -117,6 +117,22 @@ func TestRestoredTasks(t *testing.T) {
 	}
 }
 
+// TestRestoredAsksOfEach: of two tasks both.
+func TestRestoredAsksOfEach(t *testing.T) {
+	p := newPair(t)
+	var tasks []string
+	for range 2 {
+		p.start(plan("2027-01-15"))
+		tasks = append(tasks, p.uid)
+	}
+	p.restored(p.a)
+	for _, p.uid = range tasks {
+		if !p.copyOf(p.a).InDoubt {
+			t.Error("it does not ask")
+		}
+	}
+}
+
 // TestRestoredAsks: where the number is free the copies are in step; where it is not, both
 // sides say that they are not.
 func TestRestoredAsks(t *testing.T) {

@@ -546,6 +546,35 @@ func TestD7WhatBarsAConfirmation(t *testing.T) {
 	}
 }
 
+// TestD7NotPaidDuringARun: the owner has it carried out again, and only then is told.
+func TestD7NotPaidDuringARun(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	begin := func() {
+		p.a.in(t, func(tx node.Tx) error {
+			_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
+			return err
+		})
+	}
+	begin()
+	p.grant(p.a, "task.respond", policy.Deny)
+	p.endRun(p.a)
+	begin()
+	p.ungrant(p.a)
+	p.expire(p.a)
+	if a := p.copyOf(p.a); a.Status != coordination.Agreed || !a.ConfirmOwed {
+		t.Errorf("during the run a is %s, owed %v", a.Status, a.ConfirmOwed)
+	}
+	p.a.in(t, func(tx node.Tx) error {
+		_, err := p.a.coordination.EndRun(tx, p.a.actor(), p.a.agent.ID, p.uid, "some-run", nil)
+		return err
+	})
+	p.expire(p.a)
+	if a := p.copyOf(p.a); a.Status != coordination.Confirmed || a.ConfirmOwed {
+		t.Errorf("after the run a is %s, owed %v", a.Status, a.ConfirmOwed)
+	}
+}
+
 // endRun ends "some-run" with success, and says whether the confirmation is on its way.
 func (p *pair) endRun(s *side) (sent bool) {
 	p.t.Helper()

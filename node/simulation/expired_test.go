@@ -1,0 +1,54 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"agentlink/coordination"
+	"agentlink/node"
+	"agentlink/node/audit"
+)
+
+// TestExpiryIsSteady: a step looks at 50 tasks and 50 messages, says whether there may be
+// more, and the log has each task once.
+func TestExpiryIsSteady(t *testing.T) {
+	const step = 50
+	for name, test := range map[string]struct {
+		tasks, chats int
+		more         []bool
+	}{
+		"nothing":            {0, 0, []bool{false}},
+		"fewer":              {step - 1, 0, []bool{false, false}},
+		"a step of tasks":    {step, 0, []bool{true, false}},
+		"more tasks":         {step + 1, 0, []bool{true, false}},
+		"a step of messages": {0, step, []bool{true, false}},
+		"more messages":      {0, 2 * step, []bool{true, true, false}},
+		"fewer messages":     {0, step - 1, []bool{false, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			c := p.connectionOf(p.a)
+			for range test.tasks {
+				p.start(nil)
+			}
+			for range test.chats {
+				p.write(p.a, func(tx node.Tx) (coordination.Result, error) {
+					return p.a.coordination.SendMessage(tx, p.a.owner, c.ID, "Hello")
+				})
+			}
+			p.clock.Advance(30 * 24 * time.Hour)
+			for i, want := range test.more {
+				more, err := p.a.coordination.ExpireStep(t.Context())
+				if err != nil || more != want {
+					t.Errorf("step %d: more %v, %v", i+1, more, err)
+				}
+			}
+			if got := p.events(p.a, audit.TaskExpired, ""); got != min(test.tasks, 100) {
+				t.Errorf("the log says of %d tasks that they expired", got)
+			}
+			if left := p.queued(p.a); len(left) != 0 {
+				t.Errorf("%d messages are still queued", len(left))
+			}
+		})
+	}
+}
