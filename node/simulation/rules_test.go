@@ -538,6 +538,9 @@ func TestD7WhatBarsAConfirmation(t *testing.T) {
 			if a := p.copyOf(p.a); a.Status != coordination.Agreed || !a.ConfirmOwed {
 				t.Fatalf("a is %s, owed %v", a.Status, a.ConfirmOwed)
 			}
+			if got := p.events(p.a, audit.TaskConfirmFailed, ""); got != 1 {
+				t.Errorf("the log says so %d times, with each look", got)
+			}
 			test.free(p)
 			p.expire(p.a)
 			p.deliver(p.a)
@@ -643,6 +646,17 @@ func TestD9TaskMovesWhileApprovalIsOpen(t *testing.T) {
 		p.deliver(p.b)
 		if got := p.approval(p.a, a.ID).Status; got != approvals.Expired {
 			t.Errorf("the approval is %s, want expired", got)
+		}
+	})
+	t.Run("the peer rejects what made it agreed", func(t *testing.T) {
+		p := newPair(t)
+		p.start(plan("2027-01-15"))
+		id := p.write(p.b, p.answering(p.b, 1, wire.Accept)).ID
+		p.attempt(p.b, id)
+		mine := p.ask(p.b)
+		p.answered(p.b, wire.Ack{Ref: id, Status: wire.Rejected, Code: wire.CodeStaleAcceptance})
+		if got := p.approval(p.b, mine.ID).Status; got != approvals.Expired || p.copyOf(p.b).Status != coordination.Negotiating {
+			t.Errorf("the approval is %s, the task %s", got, p.copyOf(p.b).Status)
 		}
 	})
 	t.Run("the peer confirms", func(t *testing.T) {
