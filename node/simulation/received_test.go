@@ -192,6 +192,9 @@ func TestLogOfWhatLeft(t *testing.T) {
 			}
 		}
 	}
+	if got := p.events(p.a, audit.TaskAgreed, ids[audit.TaskProposed]); got != 0 {
+		t.Errorf("a's log says that the proposal is agreed")
+	}
 	p.mode(p.a, policy.Manual)
 	p.start(plan("2027-01-15"))
 	held := p.pending(p.a)
