@@ -7,6 +7,7 @@ import (
 	"agentlink/node"
 )
 
+// TestInvitationLinks: a link is read as it was made, or not at all.
 func TestInvitationLinks(t *testing.T) {
 	const address = "ben@ben.test"
 	if _, err := node.ParseAddress(address); err != nil {
