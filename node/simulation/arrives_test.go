@@ -71,16 +71,9 @@ func TestChatThatComes(t *testing.T) {
 // contact's message.
 func TestSomebodyElsesID(t *testing.T) {
 	p := newPair(t)
-	c := p.connectionOf(p.b)
-	own := p.write(p.b, func(tx node.Tx) (coordination.Result, error) {
-		return p.b.coordination.SendMessage(tx, p.b.owner, c.ID, "Hello")
-	}).ID
-	var ack wire.Ack
-	err := p.b.store.InTx(t.Context(), func(tx node.Tx) (err error) {
-		e := wire.Envelope{V: 1, Iss: p.a.address(), Aud: p.b.address(), JTI: own, Iat: tx.Now().Unix(), Exp: tx.Now().Add(time.Hour).Unix(), Type: wire.Message}
-		in := coordination.Incoming{Envelope: e, ConnectionID: c.ID, Inner: wire.Inner{Author: "agent", Content: []byte(`{"text":"Hi"}`)}}
-		_, err = p.b.coordination.Receive(tx, in, func(a wire.Ack) ([]byte, error) { ack = a; return []byte("signed"), nil })
-		return err
+	ack, err := p.hears(p.b, coordination.Incoming{
+		Envelope:     wire.Envelope{JTI: p.says(p.b), Type: wire.Message},
+		ConnectionID: p.connectionOf(p.b).ID, Inner: wire.Inner{Author: "agent", Content: []byte(`{"text":"Hi"}`)},
 	})
 	if err == nil && ack.Status == wire.Applied && p.chats(p.b)[coordination.MsgReceived] != 1 {
 		t.Errorf("%s, and b does not have it", ack.Status)
@@ -201,9 +194,8 @@ func TestNotices(t *testing.T) {
 // and that it was invited is not forgotten.
 func TestRequestThatComesAgain(t *testing.T) {
 	p, _ := requested(t)
+	p.alter(p.b, func(c *coordination.Connection) { c.Invited = true })
 	invited := p.connectionOf(p.b)
-	invited.Invited = true
-	p.b.in(t, func(tx node.Tx) error { return p.b.store.SaveConnection(tx, invited, invited.Status) })
 	again := p.a.ids.New()
 	if ack := p.receiveAs(p.b, again, wire.ConnectionRequest, 0, 0, wire.Request{Note: "It is me"}); ack.Status != wire.Applied {
 		t.Fatalf("%s %s", ack.Status, ack.Code)
@@ -237,16 +229,12 @@ func TestStrangersRequest(t *testing.T) {
 	}
 }
 
-func (p *pair) receiveFromStranger(card coordination.Peer) (got wire.Ack) {
+func (p *pair) receiveFromStranger(card coordination.Peer) wire.Ack {
 	p.t.Helper()
-	p.b.in(p.t, func(tx node.Tx) error {
-		e := wire.Envelope{
-			V: 1, Iss: p.a.address(), Aud: p.b.address(), JTI: p.a.ids.New(), Iat: tx.Now().Unix(), Exp: tx.Now().Add(time.Hour).Unix(),
-			Type: wire.ConnectionRequest,
-		}
-		in := coordination.Incoming{Envelope: e, Peer: card, Inner: wire.Inner{Author: "agent", Content: []byte("{}")}}
-		_, err := p.b.coordination.Receive(tx, in, func(a wire.Ack) ([]byte, error) { got = a; return []byte("signed"), nil })
-		return err
+	ack, err := p.hears(p.b, coordination.Incoming{
+		Envelope: wire.Envelope{JTI: p.a.ids.New(), Type: wire.ConnectionRequest},
+		Peer:     card, Inner: wire.Inner{Author: "agent", Content: []byte("{}")},
 	})
-	return got
+	must(p.t, err)
+	return ack
 }

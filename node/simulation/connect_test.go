@@ -86,6 +86,31 @@ func (p *pair) own(s *side, change func(tx node.Tx, actor node.Actor, id string)
 	})
 }
 
+// alter changes the row of a side's connection, beside all rules.
+func (p *pair) alter(s *side, change func(*coordination.Connection)) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) error {
+		c, err := s.connection(tx)
+		if err != nil {
+			return err
+		}
+		from := c.Status
+		change(&c)
+		return s.store.SaveConnection(tx, c, from)
+	})
+}
+
+func revoked(c *coordination.Connection) { c.Status = coordination.ConnRevoked }
+
+// says queues a chat message of a side's owner.
+func (p *pair) says(s *side) (id string) {
+	p.t.Helper()
+	c := p.connectionOf(s)
+	return p.write(s, func(tx node.Tx) (coordination.Result, error) {
+		return s.coordination.SendMessage(tx, s.owner, c.ID, "Hello")
+	}).ID
+}
+
 func TestConnecting(t *testing.T) {
 	p := newStrangers(t)
 	if _, err := p.asks(p.a, p.a.actor(), coordination.ConnectRequest{}); err != nil {
@@ -361,9 +386,7 @@ func TestAcceptanceGoesFirst(t *testing.T) {
 	p.settle(3)
 	p.own(p.b, p.b.coordination.AcceptConnection)
 	c := p.connectionOf(p.b)
-	p.write(p.b, func(tx node.Tx) (coordination.Result, error) {
-		return p.b.coordination.SendMessage(tx, p.b.owner, c.ID, "hello")
-	})
+	p.says(p.b)
 	var order []wire.Type
 	p.network.watch = func(_ *side, envelope []byte) {
 		order = append(order, claimsOf(envelope).Type)

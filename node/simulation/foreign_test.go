@@ -3,7 +3,6 @@ package simulation
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,16 +41,14 @@ func (p *pair) thirdContact(w *world) third {
 }
 
 // says hands a's node a task message that the third contact has signed.
-func (c third) says(e wire.Envelope, content string, forged bool) (got wire.Ack) {
+func (c third) says(e wire.Envelope, content string, forged bool) wire.Ack {
 	c.t.Helper()
-	c.a.in(c.t, func(tx node.Tx) error {
-		e.V, e.Iss, e.Aud, e.JTI = 1, c.from, c.a.address(), node.RandomIDs{}.New()
-		e.Iat, e.Exp = tx.Now().Unix(), tx.Now().Add(time.Hour).Unix()
-		in := coordination.Incoming{Envelope: e, ConnectionID: c.connectionID, Forged: forged, Inner: wire.Inner{Author: "agent", Content: json.RawMessage(content)}}
-		_, err := c.a.coordination.Receive(tx, in, func(a wire.Ack) ([]byte, error) { got = a; return []byte("signed"), nil })
-		return err
+	e.Iss, e.JTI = c.from, node.RandomIDs{}.New()
+	ack, err := c.hears(c.a, coordination.Incoming{
+		Envelope: e, ConnectionID: c.connectionID, Forged: forged, Inner: wire.Inner{Author: "agent", Content: json.RawMessage(content)},
 	})
-	return got
+	must(c.t, err)
+	return ack
 }
 
 // TestAnotherContactsTask (S6, S20): of a task with somebody else a contact learns

@@ -16,10 +16,7 @@ import (
 // chat writes a message of the owner's, and takes it to its attempt.
 func (p *pair) chat(s *side) (id string) {
 	p.t.Helper()
-	c := p.connectionOf(s)
-	id = p.write(s, func(tx node.Tx) (coordination.Result, error) {
-		return s.coordination.SendMessage(tx, s.owner, c.ID, "Hello")
-	}).ID
+	id = p.says(s)
 	p.attempt(s, id)
 	return id
 }
@@ -43,20 +40,20 @@ func TestHeadsThatGoOn(t *testing.T) {
 		seal  string
 		after time.Duration // that its message left after the first head had come
 		early bool          // or before
-		how   string        // of the log, "" where it says nothing
+		told  bool          // the log says that their log is another
 		kept  int64         // the latest number
 		days  int           // heads that are kept
 	}{
-		"the next":                        {first + 1, "b", time.Second, false, "", first + 1, 1},
-		"the next, a day later":           {first + 1, "b", 24 * time.Hour, false, "", first + 1, 2},
-		"the next, as long as heads last": {first + 1, "b", coordination.KeepHeads, false, "", first + 1, 2},
-		"the next, when the first is old": {first + 1, "b", coordination.KeepHeads + time.Second, false, "", first + 1, 1},
-		"the same":                        {first, "a", time.Hour, false, "", first, 1},
-		"another under its number":        {first, "b", time.Second, false, "another", first, 2},
-		"an earlier one, late":            {first - 1, "b", 0, true, "", first, 1},
-		"an earlier one, by the clocks":   {first - 1, "b", wire.MaxSkew, false, "", first, 1},
-		"an earlier one, asked for later": {first - 1, "b", wire.MaxSkew + time.Second, false, "lower", first - 1, 2},
-		"none that makes sense":           {0, "b", time.Second, false, "", first, 1},
+		"the next":                        {first + 1, "b", time.Second, false, false, first + 1, 1},
+		"the next, a day later":           {first + 1, "b", 24 * time.Hour, false, false, first + 1, 2},
+		"the next, as long as heads last": {first + 1, "b", coordination.KeepHeads, false, false, first + 1, 2},
+		"the next, when the first is old": {first + 1, "b", coordination.KeepHeads + time.Second, false, false, first + 1, 1},
+		"the same":                        {first, "a", time.Hour, false, false, first, 1},
+		"another under its number":        {first, "b", time.Second, false, true, first, 2},
+		"an earlier one, late":            {first - 1, "b", 0, true, false, first, 1},
+		"an earlier one, by the clocks":   {first - 1, "b", wire.MaxSkew, false, false, first, 1},
+		"an earlier one, asked for later": {first - 1, "b", wire.MaxSkew + time.Second, false, true, first - 1, 2},
+		"none that makes sense":           {0, "b", time.Second, false, false, first, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t)
@@ -64,22 +61,21 @@ func TestHeadsThatGoOn(t *testing.T) {
 			shows := func(id string, n int64, letter string) {
 				p.answered(p.a, wire.Ack{Ref: id, Status: wire.Applied, Head: &wire.Head{N: n, Seal: seal(letter)}})
 			}
-			id := p.chat(p.a)
-			early := id
+			id, next := p.chat(p.a), ""
 			if test.early {
-				early = p.chat(p.a)
+				next = p.chat(p.a)
 			}
 			shows(id, first, "a")
 			p.clock.Advance(test.after)
 			if !test.early {
-				early = p.chat(p.a)
+				next = p.chat(p.a)
 			}
-			shows(early, test.n, test.seal)
+			shows(next, test.n, test.seal)
 			heads := p.keptHeads(p.a)
 			if len(heads) != test.days || heads[0].N != test.kept {
 				t.Errorf("%d heads are kept, the latest is %d; want %d and %d", len(heads), heads[0].N, test.days, test.kept)
 			}
-			if got := p.events(p.a, audit.ConnectionLogDiffers, early); (got == 1) != (test.how != "") {
+			if got := p.events(p.a, audit.ConnectionLogDiffers, next); (got == 1) != test.told {
 				t.Errorf("the log says %d times that theirs is another", got)
 			}
 		})
@@ -95,7 +91,7 @@ func TestHeadsAreShown(t *testing.T) {
 	}{
 		"asked":                    {true, func(*coordination.Connection) {}, true},
 		"not asked":                {false, func(*coordination.Connection) {}, false},
-		"of a revoked connection":  {true, func(c *coordination.Connection) { c.Status = coordination.ConnRevoked }, false},
+		"of a revoked connection":  {true, revoked, false},
 		"by who has another key":   {true, func(c *coordination.Connection) { c.KeyChanged = true }, false},
 		"by who asks to connect":   {true, func(c *coordination.Connection) { c.Status = coordination.PendingIncoming }, false},
 		"by who has not said yes":  {true, func(c *coordination.Connection) { c.Status = coordination.PendingOutgoing }, false},
@@ -104,27 +100,22 @@ func TestHeadsAreShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t)
+			p.alter(p.b, test.change)
 			c := p.connectionOf(p.b)
-			from := c.Status
-			test.change(&c)
-			p.b.in(t, func(tx node.Tx) error { return p.b.store.SaveConnection(tx, c, from) })
-			var got wire.Ack
+			got, err := p.hears(p.b, coordination.Incoming{
+				Envelope:     wire.Envelope{JTI: p.a.ids.New(), Type: wire.Message},
+				ConnectionID: c.ID, Head: test.asked, Inner: wire.Inner{Author: "agent", Content: []byte(`{"text":"Hi"}`)},
+			})
+			must(t, err)
 			var witnesses []coordination.Witness
 			p.b.in(t, func(tx node.Tx) (err error) {
-				e := wire.Envelope{
-					V: 1, Iss: p.a.address(), Aud: p.b.address(), JTI: p.a.ids.New(), Iat: tx.Now().Unix(), Exp: tx.Now().Add(time.Hour).Unix(),
-					Type: wire.Message,
-				}
-				in := coordination.Incoming{Envelope: e, ConnectionID: c.ID, Head: test.asked, Inner: wire.Inner{Author: "agent", Content: []byte(`{"text":"Hi"}`)}}
-				if _, err = p.b.coordination.Receive(tx, in, func(a wire.Ack) ([]byte, error) { got = a; return []byte("signed"), nil }); err == nil {
-					witnesses, err = p.b.coordination.Witnesses(tx)
-				}
+				witnesses, err = p.b.coordination.Witnesses(tx)
 				return err
 			})
 			if (got.Head != nil) != test.shown {
 				t.Errorf("a head is shown: %v", got.Head != nil)
 			}
-			if active := name == "asked" || name == "not asked"; (len(witnesses) == 1) != active {
+			if active := c.Status == coordination.ConnActive && !c.KeyChanged; (len(witnesses) == 1) != active {
 				t.Errorf("%d contacts keep heads", len(witnesses))
 			}
 		})

@@ -54,24 +54,8 @@ func TestWhatMayLeave(t *testing.T) {
 	nothing := func(*pair) {}
 	disabled := func(p *pair) { p.disable(p.a) }
 	denied := func(p *pair) { p.denies("task.*") }
-	ended := func(p *pair) {
-		p.a.in(p.t, func(tx node.Tx) error {
-			c, err := p.a.connection(tx)
-			from := c.Status
-			c.Status = coordination.ConnRevoked
-			if err == nil {
-				err = p.a.store.SaveConnection(tx, c, from)
-			}
-			return err
-		})
-	}
-	otherKey := func(p *pair) {
-		p.a.in(p.t, func(tx node.Tx) error {
-			c, err := p.a.connection(tx)
-			must(p.t, err)
-			return p.a.coordination.MarkKeyChanged(tx, c)
-		})
-	}
+	ended := func(p *pair) { p.alter(p.a, revoked) }
+	otherKey := func(p *pair) { p.alter(p.a, func(c *coordination.Connection) { c.KeyChanged = true }) }
 	for name, test := range map[string]struct {
 		message func(p *pair) string
 		then    func(p *pair)

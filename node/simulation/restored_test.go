@@ -18,12 +18,7 @@ func (p *pair) restored(s *side) {
 
 // TestRestoredQueue: what may have left in bytes that are gone is not sent again.
 func TestRestoredQueue(t *testing.T) {
-	chat := func(p *pair) string {
-		c := p.connectionOf(p.a)
-		return p.write(p.a, func(tx node.Tx) (coordination.Result, error) {
-			return p.a.coordination.SendMessage(tx, p.a.owner, c.ID, "Hello")
-		}).ID
-	}
+	chat := func(p *pair) string { return p.says(p.a) }
 	proposal := func(p *pair) string {
 		p.start(plan("2027-01-15"))
 		return p.write(p.a, p.proposing(p.a, "2027-01-16")).ID
@@ -94,10 +89,7 @@ func TestRestoredTasks(t *testing.T) {
 		}, 0, false},
 		"of a connection that ended": {func(p *pair) {
 			p.start(plan("2027-01-15"))
-			c := p.connectionOf(p.a)
-			from := c.Status
-			c.Status = coordination.ConnRevoked
-			p.a.in(p.t, func(tx node.Tx) error { return p.a.store.SaveConnection(tx, c, from) })
+			p.alter(p.a, revoked)
 		}, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {

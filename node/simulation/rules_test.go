@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -319,23 +320,27 @@ func (p *pair) receive(to *side, typ wire.Type, seq, ack int64, content any) wir
 
 func (p *pair) receiveAs(to *side, id string, typ wire.Type, seq, ack int64, content any) (got wire.Ack) {
 	p.t.Helper()
-	from := p.other(to)
 	raw, err := node.Canonical(content)
 	must(p.t, err)
-	to.in(p.t, func(tx node.Tx) error {
-		c, err := to.connection(tx)
-		if err != nil {
-			return err
-		}
-		e := wire.Envelope{
-			V: 1, Iss: from.address(), Aud: to.address(), JTI: id, Iat: tx.Now().Unix(), Exp: tx.Now().Add(time.Hour).Unix(),
-			Type: typ, Task: p.uid, Seq: seq, Ack: ack,
-		}
-		in := coordination.Incoming{Envelope: e, ConnectionID: c.ID, Inner: wire.Inner{Author: "agent", Content: raw}}
-		_, err = to.coordination.Receive(tx, in, func(a wire.Ack) ([]byte, error) { got = a; return []byte("signed"), nil })
+	got, err = p.hears(to, coordination.Incoming{
+		Envelope:     wire.Envelope{JTI: id, Type: typ, Task: p.uid, Seq: seq, Ack: ack},
+		ConnectionID: p.connectionOf(to).ID, Inner: wire.Inner{Author: "agent", Content: raw},
+	})
+	must(p.t, err)
+	return got
+}
+
+// hears is receive for an envelope that has something of its own: from whom it comes, where
+// that is not the other's agent, and for how long it holds are filled in.
+func (p *pair) hears(to *side, in coordination.Incoming) (got wire.Ack, err error) {
+	err = to.store.InTx(context.Background(), func(tx node.Tx) error {
+		e := &in.Envelope
+		e.V, e.Iss, e.Aud = 1, cmp.Or(e.Iss, p.other(to).address()), to.address()
+		e.Iat, e.Exp = tx.Now().Unix(), tx.Now().Add(time.Hour).Unix()
+		_, err := to.coordination.Receive(tx, in, func(a wire.Ack) ([]byte, error) { got = a; return []byte("signed"), nil })
 		return err
 	})
-	return got
+	return got, err
 }
 
 func TestD3ResponseNamesVersionAndDigest(t *testing.T) {
@@ -383,10 +388,7 @@ func TestD4ConfirmCrossesCancel(t *testing.T) {
 func TestD4CancelIsRefusedDuringARun(t *testing.T) {
 	p := newPair(t)
 	p.agree()
-	p.a.in(t, func(tx node.Tx) error {
-		_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
-		return err
-	})
+	p.beginRun(p.a)
 	p.refused(p.a, node.ReasonBadState, p.cancelling(p.a))
 }
 
@@ -403,10 +405,7 @@ func TestD4HeldCancelMeetsARun(t *testing.T) {
 			p.mode(p.a, policy.Manual)
 			held := p.write(p.a, p.cancelling(p.a))
 			if test.begins {
-				p.a.in(t, func(tx node.Tx) error {
-					_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
-					return err
-				})
+				p.beginRun(p.a)
 			}
 			_, err := p.decide(p.a, p.pending(p.a), nil)
 			must(t, err)
@@ -415,6 +414,51 @@ func TestD4HeldCancelMeetsARun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestD4CancelComesDuringARun: both are facts, both sides say so, and the confirmation
+// goes out all the same.
+func TestD4CancelComesDuringARun(t *testing.T) {
+	p := newPair(t)
+	p.agree()
+	p.beginRun(p.a)
+	p.write(p.b, p.cancelling(p.b))
+	p.deliver(p.b)
+	p.endRun(p.a, true)
+	if got := p.events(p.a, audit.TaskConfirmFailed, ""); got != 1 {
+		t.Errorf("a's log says %d times that it did not fit", got)
+	}
+	p.deliver(p.a)
+	for _, s := range p.sides {
+		if task := p.copyOf(s); task.Status != coordination.CancelledTask || task.Disagreement != coordination.ConfirmedVsEnded {
+			t.Errorf("%s is %s and says %q", s.name, task.Status, task.Disagreement)
+		}
+	}
+}
+
+// someRun is a run of which a test knows when it begins and ends.
+const someRun = "some-run"
+
+func (p *pair) beginRun(s *side) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) error {
+		_, err := s.coordination.BeginRun(tx, p.copyOfIn(tx, s), someRun)
+		return err
+	})
+}
+
+// endRun says whether the confirmation of a run that succeeded is on its way.
+func (p *pair) endRun(s *side, succeeded bool) (sent bool) {
+	p.t.Helper()
+	s.in(p.t, func(tx node.Tx) (err error) {
+		var run *coordination.Run
+		if succeeded {
+			run = &coordination.Run{Action: "reservation.book", Code: "R-1", ReservedAt: tx.Now(), Simulated: true}
+		}
+		sent, err = s.coordination.EndRun(tx, s.actor(), s.agent.ID, p.uid, someRun, run)
+		return err
+	})
+	return sent
 }
 
 func (p *pair) copyOfIn(tx node.Tx, s *side) coordination.Task {
@@ -511,27 +555,19 @@ func TestD7ConfirmationIsOwed(t *testing.T) {
 
 // TestD7WhatBarsAConfirmation: it stays owed, and is paid when that is over.
 func TestD7WhatBarsAConfirmation(t *testing.T) {
-	change := func(p *pair, change func(*coordination.Connection)) {
-		c := p.connectionOf(p.a)
-		change(&c)
-		p.a.in(p.t, func(tx node.Tx) error { return p.a.store.SaveConnection(tx, c, c.Status) })
+	keyChanged := func(changed bool) func(p *pair) {
+		return func(p *pair) { p.alter(p.a, func(c *coordination.Connection) { c.KeyChanged = changed }) }
 	}
 	for name, test := range map[string]struct{ bar, free func(p *pair) }{
-		"a deny": {func(p *pair) { p.grant(p.a, "task.respond", policy.Deny) }, func(p *pair) { p.ungrant(p.a) }},
-		"another key": {
-			func(p *pair) { change(p, func(c *coordination.Connection) { c.KeyChanged = true }) },
-			func(p *pair) { change(p, func(c *coordination.Connection) { c.KeyChanged = false }) },
-		},
+		"a deny":      {func(p *pair) { p.grant(p.a, "task.respond", policy.Deny) }, func(p *pair) { p.ungrant(p.a) }},
+		"another key": {keyChanged(true), keyChanged(false)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t)
 			p.agree()
-			p.a.in(t, func(tx node.Tx) error { // the bar comes while it runs
-				_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
-				return err
-			})
+			p.beginRun(p.a) // the bar comes while it runs
 			test.bar(p)
-			if p.endRun(p.a) {
+			if p.endRun(p.a, true) {
 				t.Error("the confirmation is sent")
 			}
 			p.expire(p.a)
@@ -553,62 +589,19 @@ func TestD7WhatBarsAConfirmation(t *testing.T) {
 func TestD7NotPaidDuringARun(t *testing.T) {
 	p := newPair(t)
 	p.agree()
-	begin := func() {
-		p.a.in(t, func(tx node.Tx) error {
-			_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
-			return err
-		})
-	}
-	begin()
+	p.beginRun(p.a)
 	p.grant(p.a, "task.respond", policy.Deny)
-	p.endRun(p.a)
-	begin()
+	p.endRun(p.a, true)
+	p.beginRun(p.a)
 	p.ungrant(p.a)
 	p.expire(p.a)
 	if a := p.copyOf(p.a); a.Status != coordination.Agreed || !a.ConfirmOwed {
 		t.Errorf("during the run a is %s, owed %v", a.Status, a.ConfirmOwed)
 	}
-	p.a.in(t, func(tx node.Tx) error {
-		_, err := p.a.coordination.EndRun(tx, p.a.actor(), p.a.agent.ID, p.uid, "some-run", nil)
-		return err
-	})
+	p.endRun(p.a, false)
 	p.expire(p.a)
 	if a := p.copyOf(p.a); a.Status != coordination.Confirmed || a.ConfirmOwed {
 		t.Errorf("after the run a is %s, owed %v", a.Status, a.ConfirmOwed)
-	}
-}
-
-// endRun ends "some-run" with success, and says whether the confirmation is on its way.
-func (p *pair) endRun(s *side) (sent bool) {
-	p.t.Helper()
-	s.in(p.t, func(tx node.Tx) (err error) {
-		run := coordination.Run{Action: "reservation.book", Code: "R-1", ReservedAt: tx.Now(), Simulated: true}
-		sent, err = s.coordination.EndRun(tx, s.actor(), s.agent.ID, p.uid, "some-run", &run)
-		return err
-	})
-	return sent
-}
-
-// TestD4CancelComesDuringARun: both are facts, both sides say so, and the confirmation
-// goes out all the same.
-func TestD4CancelComesDuringARun(t *testing.T) {
-	p := newPair(t)
-	p.agree()
-	p.a.in(t, func(tx node.Tx) error {
-		_, err := p.a.coordination.BeginRun(tx, p.copyOfIn(tx, p.a), "some-run")
-		return err
-	})
-	p.write(p.b, p.cancelling(p.b))
-	p.deliver(p.b)
-	p.endRun(p.a)
-	if got := p.events(p.a, audit.TaskConfirmFailed, ""); got != 1 {
-		t.Errorf("a's log says %d times that it did not fit", got)
-	}
-	p.deliver(p.a)
-	for _, s := range p.sides {
-		if task := p.copyOf(s); task.Status != coordination.CancelledTask || task.Disagreement != coordination.ConfirmedVsEnded {
-			t.Errorf("%s is %s and says %q", s.name, task.Status, task.Disagreement)
-		}
 	}
 }
 
@@ -663,11 +656,7 @@ func TestD9TaskMovesWhileApprovalIsOpen(t *testing.T) {
 		p := newPair(t)
 		p.agree()
 		mine := p.ask(p.a)
-		theirs := p.ask(p.b)
-		_, err := p.decide(p.b, theirs, func(d *approvals.Decision) { d.Override = true })
-		must(t, err)
-		_, err = p.run(p.b, theirs.ID)
-		must(t, err)
+		p.runsBesideTheRules(p.b)
 		p.deliver(p.b)
 		p.want(coordination.Confirmed, 1, coordination.ProposalAccepted, 1)
 		if got := p.approval(p.a, mine.ID).Status; got != approvals.Expired {
@@ -1047,17 +1036,11 @@ func TestNothingSettledToRun(t *testing.T) {
 func TestForgedMessageUsesItsNumber(t *testing.T) {
 	p := newPair(t)
 	p.start(plan("2027-01-15"))
-	var got wire.Ack
-	p.a.in(t, func(tx node.Tx) error {
-		c, err := p.a.connection(tx)
-		if err != nil {
-			return err
-		}
-		e := wire.Envelope{V: 1, Iss: p.b.address(), Aud: p.a.address(), JTI: p.a.ids.New(), Iat: 1, Exp: tx.Now().Add(time.Hour).Unix(), Type: wire.TaskPropose, Task: p.uid, Seq: 1, Ack: 1}
-		_, err = p.a.coordination.Receive(tx, coordination.Incoming{Envelope: e, ConnectionID: c.ID, Forged: true},
-			func(a wire.Ack) ([]byte, error) { got = a; return []byte("signed"), nil })
-		return err
+	got, err := p.hears(p.a, coordination.Incoming{
+		Envelope:     wire.Envelope{JTI: p.a.ids.New(), Type: wire.TaskPropose, Task: p.uid, Seq: 1, Ack: 1},
+		ConnectionID: p.connectionOf(p.a).ID, Forged: true,
 	})
+	must(t, err)
 	if got.Code != wire.CodeForged || got.Ack != 1 {
 		t.Errorf("%+v, want forged, number 1 processed", got)
 	}

@@ -64,7 +64,7 @@ func TestWithdrawalIsNeverAnswered(t *testing.T) {
 func TestProbeIsNeverAnswered(t *testing.T) {
 	p := newPair(t)
 	p.start(plan("2027-01-15"))
-	p.a.in(t, func(tx node.Tx) error { return p.a.coordination.Restored(tx) })
+	p.restored(p.a)
 	if !p.copyOf(p.a).InDoubt {
 		t.Fatal("the restored node is not in doubt")
 	}

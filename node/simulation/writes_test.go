@@ -37,13 +37,12 @@ func TestBoundsOfWhatIsWritten(t *testing.T) {
 	}
 	answer := func(answer coordination.Answer) func(tx node.Tx) (coordination.Result, error) {
 		return func(tx node.Tx) (coordination.Result, error) {
-			return p.a.coordination.Respond(tx, p.b.actor(), p.uid, answer)
+			return p.a.coordination.Respond(tx, p.a.actor(), p.uid, answer)
 		}
 	}
-	request := func(note string) func(tx node.Tx) (coordination.Result, error) {
-		return func(node.Tx) (coordination.Result, error) {
-			return p.asks(p.a, p.a.owner, coordination.ConnectRequest{Address: p.b.address(), Note: note})
-		}
+	asks := func(note string) error {
+		_, err := p.asks(p.a, p.a.owner, coordination.ConnectRequest{Address: p.b.address(), Note: note})
+		return err
 	}
 	for name, write := range map[string]func(tx node.Tx) (coordination.Result, error){
 		"no title": start("", 1), "a longer title": start(text(wire.MaxTitle+1), 1),
@@ -58,10 +57,10 @@ func TestBoundsOfWhatIsWritten(t *testing.T) {
 			t.Errorf("%s: %v, want bad_request", name, err)
 		}
 	}
-	if _, err := request(text(wire.MaxNote + 1))(nil); node.CodeOf(err) != node.BadRequest {
+	if err := asks(text(wire.MaxNote + 1)); node.CodeOf(err) != node.BadRequest {
 		t.Errorf("a longer note: %v, want bad_request", err)
 	}
-	if _, err := request(text(wire.MaxNote))(nil); node.ReasonOf(err) != node.ReasonBadState { // there is a connection
+	if err := asks(text(wire.MaxNote)); node.ReasonOf(err) != node.ReasonBadState { // there is a connection
 		t.Errorf("the longest note: %v", err)
 	}
 	for name, write := range map[string]func(tx node.Tx) (coordination.Result, error){
