@@ -330,8 +330,8 @@ func (p *pair) receiveAs(to *side, id string, typ wire.Type, seq, ack int64, con
 	return got
 }
 
-// hears is receive for an envelope that has something of its own: from whom it comes, where
-// that is not the other's agent, and for how long it holds are filled in.
+// hears hands a side any envelope. Where that names no sender it is from the other's agent;
+// to whom it goes and how long it holds are filled in.
 func (p *pair) hears(to *side, in coordination.Incoming) (got wire.Ack, err error) {
 	err = to.store.InTx(context.Background(), func(tx node.Tx) error {
 		e := &in.Envelope
